@@ -24,7 +24,12 @@ export type { Instant, ListOptions, RangeOptions } from './asking.ts';
 // biome-ignore lint/performance/noBarrelFile: this file is what the package offers, and errors are told apart by their class.
 export { AnswerError, CorkboardError, ProblemError } from './errors.ts';
 export type { Id, IdInput } from './exact.ts';
-export type { InsightEventsOptions, InsightOptions, InsightsClient } from './insights.ts';
+export type {
+  InsightEventsOptions,
+  InsightOptions,
+  InsightPointsOptions,
+  InsightsClient,
+} from './insights.ts';
 export type { Retry, RetryOptions } from './retrying.ts';
 export type { SyncBatch, Synced } from './sync.ts';
 export type { Insights, VariantA, VariantB };

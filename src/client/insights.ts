@@ -5,7 +5,7 @@ import * as Insights from './schema-insights.ts';
 import type { Query } from './sending.ts';
 
 type Operations = Insights.Operations;
-type Figure = Exclude<keyof Operations, 'findEvents'>;
+type Figure = Exclude<keyof Operations, 'findEvents' | 'listPoints'>;
 
 /** `getHeatMap` is the method `heatMap`. */
 type MethodOf<O extends string> = O extends `get${infer Name}` ? Uncapitalize<Name> : O;
@@ -40,7 +40,14 @@ export interface InsightEventsOptions extends ListOptions {
   readonly action?: string | undefined;
 }
 
+export interface InsightPointsOptions extends ListOptions {
+  readonly board?: IdInput | undefined;
+  readonly user?: IdInput | undefined;
+}
+
 export interface InsightsClient extends Figures {
+  /** The points of users on boards, ascending by board id, then user id. */
+  points(options?: InsightPointsOptions): AsyncGenerator<Insights.PointsRow, void, undefined>;
   /** The events that the insights count, oldest first. */
   events(options?: InsightEventsOptions): AsyncGenerator<Insights.Event, void, undefined>;
 }
@@ -48,7 +55,7 @@ export interface InsightsClient extends Figures {
 type Options = Readonly<Record<string, unknown>> & { readonly signal?: AbortSignal | undefined };
 
 export function openInsights(asking: Asking): InsightsClient {
-  const { findEvents, ...paths } = Insights.PATHS;
+  const { findEvents, listPoints, ...paths } = Insights.PATHS;
   const figures = Object.entries(paths).map(([operation, path]) => [
     methodOf(operation),
     async ({ signal, ...options }: Options = {}) => {
@@ -65,6 +72,8 @@ export function openInsights(asking: Asking): InsightsClient {
   return {
     // Each method has the type of its operation.
     ...(Object.fromEntries(figures) as unknown as Figures),
+    points: ({ signal, pageSize, ...options } = {}) =>
+      asking.list(listPoints, insightQuery(options), pageSize, signal),
     events: ({ signal, pageSize, ...options } = {}) =>
       asking.list(findEvents, insightQuery(options), pageSize, signal),
   };

@@ -187,6 +187,24 @@ export interface OtherEvent {
 /** An event. It has `pin` if and only if its type is `pin`. */
 export type Event = PinEvent | OtherEvent;
 
+/** Points of one user on one board. */
+export interface PointsRow {
+  /** User. Can exceed 2^53: keep all digits. */
+  readonly user_id: Id;
+  /** E-mail address of the user, or a stable pseudonym. */
+  readonly email: string;
+  /** Display name, or a stable pseudonym. */
+  readonly name: string;
+  /** Board. Can exceed 2^53: keep all digits. */
+  readonly board_id: Id;
+  /** Title of the board. */
+  readonly board_title: string;
+  /** Points of the user on the board. */
+  readonly total_points: number;
+  /** Score of the user on the board. */
+  readonly participation_score: number;
+}
+
 export interface Participation {
   readonly board: Board;
   /** Points that a user needs to reach the goal. */
@@ -304,9 +322,9 @@ interface Parameters {
   readonly start?: string;
   /** End of the time range, exclusive. */
   readonly end?: string;
-  /** Only events on this board. */
+  /** Only events, or points, on this board. */
   readonly board?: Id;
-  /** Only events of which this user is the actor. */
+  /** Only events of which this user is the actor, or points of this user. */
   readonly user?: Id;
   /** Only events with this action. */
   readonly action?: string;
@@ -374,6 +392,14 @@ export interface Operations {
     >;
     readonly answer: readonly Event[];
   };
+  /** Points of all users on all boards, a row each. */
+  readonly listPoints: {
+    readonly query: Pick<
+      Parameters,
+      'start' | 'end' | 'board' | 'user' | 'limit' | 'cursor' | 'format' | 'excel'
+    >;
+    readonly answer: readonly PointsRow[];
+  };
   /** Progress of the users on a board towards its goal. */
   readonly getParticipation: {
     readonly names: { readonly 'board-id': Id };
@@ -409,6 +435,7 @@ export const PATHS = {
   rankBoards: '/v1/boards',
   rankUsers: '/v1/users',
   findEvents: '/v1/events',
+  listPoints: '/v1/points',
   getParticipation: '/v1/boards/{board-id}/participation',
   rankPins: '/v1/boards/{board-id}/pins',
   getInteractions: '/v1/boards/{board-id}/interactions',

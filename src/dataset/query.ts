@@ -143,6 +143,23 @@ export interface StandingsQuery {
   readonly of: { readonly board: number } | { readonly user: number };
 }
 
+/** Position of a points total in a table of them: by board id, then user id. */
+export interface PointsPosition {
+  readonly boardId: bigint;
+  readonly userId: bigint;
+}
+
+/** Points totals of all boards and users inside the scope, or of one board, one user, or both. */
+export interface PointsQuery extends Pick<StandingsQuery, 'scope' | 'range'> {
+  /** Indices that `findBoard` and `findUser` have found inside the scope. */
+  readonly board?: number | undefined;
+  readonly user?: number | undefined;
+  /** Only points totals after this position. */
+  readonly after?: PointsPosition | undefined;
+  /** The maximum number of points totals; the first ones are returned. At least 1. */
+  readonly limit?: number | undefined;
+}
+
 /** `board` and `user` are indices that `findBoard` and `findUser` have found inside the scope. */
 export interface LedgerQuery {
   readonly scope: Scope;

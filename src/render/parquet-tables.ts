@@ -1,13 +1,33 @@
 /**
- * Events, boards and users as Parquet (decision 17): the rows and columns of CSV, with their types.
+ * Events, boards, users and points as Parquet (decision 17): the rows and columns of CSV, with
+ * their types.
  */
 import type { Dataset } from '../dataset/dataset.ts';
-import type { EventBatch, EventPosition, EventQuery, ListKind, ListQuery } from '../dataset/query.ts';
+import type {
+  EventBatch,
+  EventPosition,
+  EventQuery,
+  ListKind,
+  ListQuery,
+  PointsPosition,
+  PointsQuery,
+  Standings,
+} from '../dataset/query.ts';
 import { TextColumn } from '../dataset/text-column.ts';
 import { readAhead, readPage } from './fragments/batches.ts';
 import type { FragmentCache } from './fragments/fragment-cache.ts';
 import { readListPage } from './fragments/list-writer.ts';
-import { EVENT_SECTIONS, kindColumns, LIST_FIELDS, organizationColumns } from './text/fields.ts';
+import { readPoints, readPointsPage, seenIds } from './fragments/points-batches.ts';
+import { HELD_POINTS } from './fragments/points-rows.ts';
+import {
+  EVENT_SECTIONS,
+  kindColumns,
+  LIST_FIELDS,
+  organizationColumns,
+  POINTS_FIELDS,
+  POINTS_NUMBERS,
+  pointsColumns,
+} from './text/fields.ts';
 import type { UnsizedBody, Variant } from './text/rendered-body.ts';
 import {
   type ParquetColumn,
@@ -59,6 +79,34 @@ export class ParquetTables {
     return { next, mostRows: indices.length, rows: indices.length, pieces };
   }
 
+  /** A row for each points total of the query, with the columns of `POINTS_COLUMNS`. */
+  async points(query: PointsQuery): Promise<UnsizedBody<PointsPosition>> {
+    const ids = () => seenIds(this.#fragments);
+    const { batches, next } = await readPointsPage(this.#dataset, query, query.limit ?? HELD_POINTS, ids);
+    if (query.limit === undefined && next !== undefined) {
+      const pieces = () => this.#points(readPoints(this.#dataset, query, ids));
+      return { next: undefined, mostRows: this.#mostPoints(query), pieces };
+    }
+    const rows = batches.reduce((sum, { count }) => sum + count, 0);
+    return { next, mostRows: rows, rows, pieces: () => this.#points(batches) };
+  }
+
+  /** An upper bound for the number of points totals. */
+  #mostPoints({ board, user }: PointsQuery): number {
+    const { boards, users } = this.#dataset.counts;
+    return (board === undefined ? boards : 1) * (user === undefined ? users : 1);
+  }
+
+  async *#points(batches: AsyncIterable<Standings> | Iterable<Standings>): AsyncGenerator<Uint8Array, void> {
+    const [users, boards] = await Promise.all([
+      this.#fragments.records('users'),
+      this.#fragments.records('boards'),
+    ]);
+    const columns = [...columnsOfPoints('users', users, 0), ...columnsOfPoints('boards', boards, 1)];
+    const table = { columns, numbers: POINTS_NUMBERS, hasTimestamp: false };
+    yield* this.#write(table, pointsRows(batches));
+  }
+
   /**
    * An upper bound for the number of events: those that may match if events are in memory,
    * otherwise all.
@@ -101,6 +149,11 @@ export class ParquetTables {
   }
 }
 
+function columnsOfPoints(of: ListKind, records: Records, section: number): ParquetColumn[] {
+  const form = { prefix: '', section, optional: false };
+  return columnsOf(Object.keys(POINTS_FIELDS[of]), pointsColumns(of, records), form);
+}
+
 function columnsOf(
   fields: readonly string[],
   records: Records,
@@ -125,6 +178,19 @@ async function* eventRows(
       organization: new Int32Array(count),
     };
     yield { count, indices: SECTIONS.map((of) => sections[of]), timestampMs };
+  }
+}
+
+async function* pointsRows(
+  batches: AsyncIterable<Standings> | Iterable<Standings>,
+): AsyncGenerator<ParquetRows, void> {
+  for await (const { count, user, board, totalPoints, participationScore } of batches) {
+    for (let from = 0; from < count; from += LISTED_ROWS) {
+      const to = Math.min(from + LISTED_ROWS, count);
+      const indices = [user.slice(from, to), board.slice(from, to)];
+      const numbers = [totalPoints.slice(from, to), participationScore.slice(from, to)];
+      yield { count: to - from, indices, numbers };
+    }
   }
 }
 

@@ -5,17 +5,18 @@
 
 import { hash } from 'node:crypto';
 import type { Dataset } from '../dataset/dataset.ts';
-import type { EventQuery, ListKind, ListQuery, StandingsQuery } from '../dataset/query.ts';
+import type { EventQuery, ListKind, ListQuery, PointsQuery, StandingsQuery } from '../dataset/query.ts';
 import type { Selection } from '../dataset/selection.ts';
 import { AsyncMemo } from '../system/async-memo.ts';
 import { HELD_EVENTS, heldBytesOf, readAdmitted } from './fragments/admission.ts';
 import { readAhead } from './fragments/batches.ts';
-import { bufferedBody, longBody } from './fragments/buffered-body.ts';
+import { type BodySize, bufferedBody, longBody } from './fragments/buffered-body.ts';
 import { answerChanges, EventNames } from './fragments/changes.ts';
 import { EVENT_COLUMNS } from './fragments/event-form.ts';
 import type { EventParts } from './fragments/event-writer.ts';
 import { FragmentCache } from './fragments/fragment-cache.ts';
 import { ListWriter, readListPage } from './fragments/list-writer.ts';
+import { answerPoints } from './fragments/points-rows.ts';
 import { type PointsKey, PointsWriter } from './fragments/points-writer.ts';
 import { ParquetTables } from './parquet-tables.ts';
 import { redactDataset } from './redaction/redacted-dataset.ts';
@@ -23,7 +24,15 @@ import type { Chunk } from './text/chunk.ts';
 import { LIST_FIELDS, ORGANIZATION, organizationColumns, RANKED_PIN } from './text/fields.ts';
 import { type Frame, JSON_OBJECT, measureFramed, type RowWriter, renderChunks } from './text/frame.ts';
 import { type Described, describe } from './text/notation.ts';
-import type { Admit, EventsBody, ListBody, Redacting, RenderedBody, Variant } from './text/rendered-body.ts';
+import type {
+  Admit,
+  EventsBody,
+  ListBody,
+  PointsBody,
+  Redacting,
+  RenderedBody,
+  Variant,
+} from './text/rendered-body.ts';
 import {
   type ChangesRepresentation,
   listFrame,
@@ -35,7 +44,7 @@ import type { RenderThread } from './thread/render-thread.ts';
 export interface Rendering {
   /** The dataset after redaction; everything else that is read for a response must come from it. */
   readonly dataset: Dataset;
-  /** Events, boards and users as Parquet. */
+  /** Events, boards, users and points as Parquet. */
   readonly tables: ParquetTables;
   /**
    * Events of the query (contract 2.1). With a limit, `next` is the position of the last event
@@ -63,6 +72,11 @@ export interface Rendering {
   ): Promise<ListBody>;
   /** A points map, always JSON (contract 2.8). */
   standings(query: StandingsQuery, keyedBy: PointsKey): Promise<RenderedBody>;
+  /**
+   * A row for each points total of the query (decision 93). With a limit, `next` is the position of
+   * the last one.
+   */
+  points(query: PointsQuery, representation: TextRepresentation, admit?: Admit): Promise<PointsBody>;
   /** Users and boards with the fields of variant B, for responses that are not lists of them. */
   described(): Promise<Describing>;
   /** The fields `RANKED_PIN` of a pin, by index. */
@@ -96,11 +110,6 @@ export function openRendering(
 }
 
 const KEPT_SIZES = 256;
-
-interface BodySize {
-  readonly byteLength: number;
-  readonly rows: number;
-}
 
 class DatasetRendering implements Rendering {
   readonly tables: ParquetTables;
@@ -197,6 +206,14 @@ class DatasetRendering implements Rendering {
     const numbered = { ...standings, user: users.numbers, board: boards.numbers };
     const run = new PointsWriter(numbered, keyedBy, users.fragments, boards.fragments);
     return await longBody(JSON_OBJECT, run, undefined);
+  }
+
+  async points(query: PointsQuery, representation: TextRepresentation, admit?: Admit): Promise<PointsBody> {
+    return await answerPoints(this.dataset, this.#fragments, query, {
+      representation,
+      admit,
+      measured: (measure) => this.#sizes.take(questionOf(['points', query, representation]), measure),
+    });
   }
 
   async described(): Promise<Describing> {

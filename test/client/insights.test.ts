@@ -36,6 +36,19 @@ describe('the methods of the insights client', () => {
     );
   });
 
+  it('return points as one list and in pages', async () => {
+    const points = await all(client.points());
+    assert.deepEqual(
+      points.map(({ user_id, board_id }) => [user_id, board_id]),
+      [
+        [String(idOf(1)), '7'],
+        [String(idOf(1)), '8'],
+      ],
+    );
+    assert.deepEqual(await all(client.points({ pageSize: 1 })), points);
+    assert.deepEqual(await all(client.points({ board: 8, user: idOf(1) })), points.slice(1));
+  });
+
   it('throw refusals of the server', async () => {
     const error = await errorOf(client.participation({ board: 404 }));
     assert.ok(error instanceof ProblemError);

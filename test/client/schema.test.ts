@@ -36,6 +36,7 @@ const FIGURES = {
   rankUsers: 'rankUsers',
   rankPins: 'rankPins',
   findEvents: 'events',
+  listPoints: 'points',
   getParticipation: 'participation',
   getInteractions: 'interactions',
   getLedger: 'ledger',

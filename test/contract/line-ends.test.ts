@@ -44,9 +44,15 @@ const PATHS = [
     ),
   ),
   ...['/b/v1/pins', '/a/v1/events?since=start&limit=5', '/a/v1/board/7/points', '/a/v1/user/1/points'],
-  ...['overview?board=7&user=1', 'activity?by=board', 'boards', 'users', 'events?limit=3'].map(
-    (path) => `/insights/v1/${path}`,
-  ),
+  ...[
+    'overview?board=7&user=1',
+    'activity?by=board',
+    'boards',
+    'users',
+    'events?limit=3',
+    'points',
+    'points?limit=3',
+  ].map((path) => `/insights/v1/${path}`),
   ...['pins', 'participation', 'interactions', 'users/1/ledger'].map(
     (path) => `/insights/v1/boards/7/${path}`,
   ),

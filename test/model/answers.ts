@@ -205,6 +205,40 @@ function pointsOfUser(
   );
 }
 
+/** The rows of `/insights/v1/points` (decision 93), or `not-found`. */
+export function pointsRowsOf(
+  model: Model,
+  scope: Scope,
+  range: TimeRange,
+  asked: { readonly board?: bigint | undefined; readonly user?: bigint | undefined } = {},
+): readonly Json[] | 'not-found' {
+  const boards = named(visibleBoards(model, scope), asked.board);
+  const users = named(visibleUsers(model, scope), asked.user);
+  if (boards === undefined || users === undefined) return 'not-found';
+  return (isNothing(range) ? [] : boards).flatMap((board) =>
+    users
+      .filter((user) => hasPoints(model, user, board))
+      .map((user) => {
+        const { total, score } = scoreOf(model, scope, user.id, board.id, range);
+        return {
+          ...{ user_id: user.id, email: user.email, name: user.name },
+          ...{ board_id: board.id, board_title: board.title },
+          ...{ total_points: total, participation_score: score },
+        };
+      }),
+  );
+}
+
+/** All records, or the one with an id; undefined if there is none. */
+function named<T extends { readonly id: bigint }>(
+  records: readonly T[],
+  id: bigint | undefined,
+): readonly T[] | undefined {
+  if (id === undefined) return records;
+  const found = records.filter((record) => record.id === id);
+  return found.length === 0 ? undefined : found;
+}
+
 /** A range that begins where it ends is empty (decision 5). */
 function isNothing(range: TimeRange): boolean {
   return range.startMs !== undefined && range.startMs === range.endMs;

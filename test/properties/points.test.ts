@@ -148,6 +148,7 @@ describe('points', () => {
       const ofUsers = new Map<bigint, Readonly<Record<string, PointsRecord>>[]>();
       for (const user of USERS)
         ofUsers.set(user, [await pointsOfUser(user, {}), await pointsOfUser(user, range)]);
+      const table: readonly PointsRecord[] = await read('/insights/v1/points');
       const dataset = await openPublished(deployment.store, organization);
       for (const [boardIndex, board] of BOARDS.entries()) {
         const question: ParsedRequest = { route: 'points of a board', by: 'id', name: `${board}` };
@@ -161,6 +162,8 @@ describe('points', () => {
           assert.deepEqual(figuresOf(ofBoard.get(user)), standing);
           const insight = await read(`/insights/v1/boards/${board}/users/${user}/ledger`);
           assert.deepEqual(figuresOf(insight.standing), standing);
+          const row = table.find((one) => one.user_id === Number(user) && one.board_id === Number(board));
+          assert.deepEqual(figuresOf(row), standing);
           const [ofUser, ofUserInRange] = ofUsers.get(user) ?? [];
           assert.deepEqual(ofUser?.[`${board}`], ofBoard.get(user));
           assert.deepEqual(ofUserInRange?.[`${board}`], ofBoardInRange.get(user));
@@ -187,6 +190,7 @@ describe('points', () => {
 
 interface PointsRecord {
   readonly user_id: number;
+  readonly board_id: number;
   readonly total_points: number;
   readonly participation_score: number;
 }
@@ -195,7 +199,7 @@ function byUser(map: Readonly<Record<string, PointsRecord>>): ReadonlyMap<bigint
   return new Map(Object.values(map).map((record) => [BigInt(record.user_id), record]));
 }
 
-function figuresOf(record: Omit<PointsRecord, 'user_id'> | null | undefined) {
+function figuresOf(record: Omit<PointsRecord, 'user_id' | 'board_id'> | null | undefined) {
   if (record === null || record === undefined) return null;
   return { totalPoints: record.total_points, participationScore: record.participation_score };
 }

@@ -72,6 +72,7 @@ describe('a request that processes many rows', () => {
     await rendering.described();
     await rendering.describedPins();
     await rendering.standings({ scope: FULL_SCOPE, range: {}, of: { board: BOARD } }, 'email');
+    await rendering.points({ scope: FULL_SCOPE, range: {} }, 'csv');
     const ledger = await dataset.ledger({ scope: FULL_SCOPE, board: BOARD, user: USER });
     dataset.ledger = async () => ledger;
   });
@@ -113,6 +114,7 @@ describe('a request that processes many rows', () => {
     const works: Record<string, () => Promise<unknown>> = {
       list: () => rendering.list('users', everybody, 'a', 'json'),
       points: () => rendering.standings({ ...everybody, of: { board: BOARD } }, 'email'),
+      'rows of points': () => rendering.points(everybody, 'csv'),
       scope: async () => dataset.prepare?.(scope),
     };
     for (const [name, work] of Object.entries(works)) {

@@ -2,10 +2,12 @@
  * Award history per points total, kept as running sums, so that the sum of any range takes two
  * searches. It contains counted awards and adjustments.
  */
+
 import { inSlices } from '../../system/time-slice.ts';
 import { joinDoubles, joinIntegers } from '../columns.ts';
+import { firstPlace } from '../first-place.ts';
 import type { TimeRange } from '../query.ts';
-import { firstPlace, indexRows, orderRows } from './row-index.ts';
+import { indexRows, orderRows } from './row-index.ts';
 
 /** Counted awards and adjustments, in no order. */
 export interface Earned {

@@ -3,9 +3,9 @@
  * come between them or in place of others.
  */
 import { inSlices, slice } from '../../system/time-slice.ts';
+import { firstPlace } from '../first-place.ts';
 import { sharedIntegers } from '../shared-arrays.ts';
 import { TextColumn } from '../text-column.ts';
-import { firstPlace } from './row-index.ts';
 
 interface Run {
   /** Whether the rows are those of the new column, or of the one before. */

@@ -3,6 +3,7 @@
  * (decision 47). What has not changed is shared. The earlier data stay as they are, for responses
  * that are under way.
  */
+
 import { inSlices } from '../../system/time-slice.ts';
 import type { ChangedRecords, DatasetChanges } from '../changes.ts';
 import { collectRuns } from '../columns.ts';
@@ -15,6 +16,7 @@ import {
   setEventRows,
   timestampOf,
 } from '../event-rows.ts';
+import { firstPlace } from '../first-place.ts';
 import type { EventBatch } from '../query.ts';
 import { type Boards, makeRecords, type RecordColumns, type RecordTable, type Users } from '../records.ts';
 import { sharedFlags, sharedIntegers } from '../shared-arrays.ts';
@@ -38,7 +40,7 @@ import { growTally } from './events.ts';
 import { IdIndex } from './id-index.ts';
 import { readBoardNames, readUserNames } from './names.ts';
 import { indexByUser, orderStandings, PointsIndex } from './points-totals.ts';
-import { firstPlace, indexRows, type RowIndex } from './row-index.ts';
+import { indexRows, type RowIndex } from './row-index.ts';
 import { RowNumbers } from './row-numbers.ts';
 import { indexBoardPeople, ScopeMask } from './scope-mask.ts';
 import { ResidentTimeline } from './timeline.ts';

@@ -1,8 +1,8 @@
 /** An index of users or boards by id, to find one and to list them in the order of decision 4. */
 import { inSlices } from '../../system/time-slice.ts';
+import { firstPlace } from '../first-place.ts';
 import { isBounded, type ListQuery } from '../query.ts';
 import type { Boards, Users } from '../records.ts';
-import { firstPlace } from './row-index.ts';
 
 export class IdIndex {
   readonly count: number;

@@ -2,15 +2,17 @@
  * Points totals of users on boards in memory, with and without a range (decisions 10, 25, 26, 37,
  * 71).
  */
+
 import { type BoardPolicy, policyOf, readPolicy } from '../../points/policy.ts';
 import { participationScore, totalPoints } from '../../points/score.ts';
 import { inSlices, slice } from '../../system/time-slice.ts';
 import { joinDoubles, joinFlags, joinIntegers } from '../columns.ts';
+import { firstPlace } from '../first-place.ts';
 import { isBounded, type Standings, type StandingsQuery, type TimeRange } from '../query.ts';
 import type { EarningRows, StandingRows } from '../tables.ts';
 import { AwardHistory, type Earned } from './award-history.ts';
 import type { IdIndex } from './id-index.ts';
-import { firstPlace, indexRows, orderRows, placesOf, type RowIndex } from './row-index.ts';
+import { indexRows, orderRows, placesOf, type RowIndex } from './row-index.ts';
 import type { View } from './scope-mask.ts';
 
 const NO_ONE: Standings = standingsOf(0);

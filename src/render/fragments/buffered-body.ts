@@ -8,18 +8,29 @@ import { HELD_BYTES } from './admission.ts';
 /** Rows between two checks of the clock. */
 const MEASURED_AT_ONCE = 2048;
 
+/** The size of a response and the number of its rows. */
+export interface BodySize {
+  readonly byteLength: number;
+  readonly rows: number;
+}
+
 /** A response of one run. It can be long, so it is measured in time slices. */
 export async function longBody<Next>(
   frame: Frame,
   run: RowWriter,
   next: Next | undefined,
 ): Promise<RenderedBody<Next>> {
+  return bodyOf(frame, [run], await measureSlowly(run), next);
+}
+
+/** Bytes of the items of a run, in time slices. */
+export async function measureSlowly(run: RowWriter): Promise<number> {
   let itemBytes = 0;
   const measure = (from: number, to: number) => {
     for (let row = from; row < to; row++) itemBytes += run.size(row);
   };
   await inSlices(0, run.count, measure, MEASURED_AT_ONCE);
-  return bodyOf(frame, [run], itemBytes, next);
+  return itemBytes;
 }
 
 /**

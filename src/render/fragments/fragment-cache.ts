@@ -5,7 +5,7 @@
  */
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { ImagePlace } from '../../dataset/image.ts';
-import type { EventBatch, ListKind } from '../../dataset/query.ts';
+import type { EventBatch, ListKind, Standings } from '../../dataset/query.ts';
 import {
   areSameOrganization,
   joinRecords,
@@ -24,6 +24,7 @@ import { type EventParts, makeEventParts } from './event-writer.ts';
 import { areFew, type NumberedFragments, Occurring, renumberEvents } from './few-records.ts';
 import { imageOfFragments, readKeptFragments } from './kept-fragments.ts';
 import { renderListed } from './list-writer.ts';
+import { PointsRowWriter, renderPointsPart } from './points-row-writer.ts';
 import { renderIdentity } from './points-writer.ts';
 
 /** From this number of small responses on, the fragments of all records are made meanwhile. */
@@ -277,6 +278,21 @@ export class FragmentCache {
   /** Ids and e-mail addresses, as points maps require them. */
   async identities(of: ListKind, indices: Int32Array): Promise<NumberedFragments> {
     return await this.#numbered(of, 'identities', renderIdentity, indices);
+  }
+
+  /** The rows of points totals (decision 93). */
+  async pointsRows(notation: Notation, standings: Standings): Promise<RowWriter> {
+    const [users, boards] = await Promise.all([
+      this.#pointsParts('users', notation, standings.user),
+      this.#pointsParts('boards', notation, standings.board),
+    ]);
+    const numbered = { ...standings, user: users.numbers, board: boards.numbers };
+    return new PointsRowWriter(notation, numbered, users.fragments, boards.fragments);
+  }
+
+  async #pointsParts(of: ListKind, notation: Notation, indices: Int32Array): Promise<NumberedFragments> {
+    const render = (...part: Parameters<RenderRecord>) => renderPointsPart(of, notation, ...part);
+    return await this.#numbered(of, `points ${notation}`, render, indices);
   }
 
   async #numbered(

@@ -2,7 +2,9 @@
  * The users of a version in the order of their pseudonymous ids (decision 63). If lists or ties
  * were in the order of the real ids, anybody who has all ids could match the two.
  */
+
 import type { Dataset } from '../../dataset/dataset.ts';
+import { firstPlace } from '../../dataset/first-place.ts';
 import type { UserOrder } from '../../dataset/query.ts';
 import { inSlices } from '../../system/time-slice.ts';
 import type { UserPseudonyms } from './user-pseudonyms.ts';
@@ -86,13 +88,7 @@ async function sortedBy(
 
 /** The position of the first pseudonym that is larger than `pseudonym`. */
 export function placeAfter({ byPlace, pseudonyms }: PseudonymOrder, pseudonym: bigint): number {
-  let [from, to] = [0, byPlace.length];
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    if (pseudonyms[byPlace[middle]!]! > pseudonym) to = middle;
-    else from = middle + 1;
-  }
-  return from;
+  return firstPlace(0, byPlace.length, (place) => pseudonyms[byPlace[place]!]! > pseudonym);
 }
 
 /** The first of these users from position `from` on, in order, at most `limit`. */

@@ -41,6 +41,29 @@ export const LIST_FIELDS = {
   users: { a: ['id', 'first_name', 'last_name', 'email'], b: ['id', 'email', 'role', 'name'] },
 } as const satisfies { [K in ListKind]: Readonly<Record<Variant, readonly FieldName<K>[]>> };
 
+/**
+ * The fields of a row of points (decision 93): those of its user and of its board, each with the
+ * column that it shows, and its numbers.
+ */
+export const POINTS_FIELDS = {
+  users: { user_id: 'id', email: 'email', name: 'name' },
+  boards: { board_id: 'id', board_title: 'title' },
+} as const satisfies { [K in ListKind]: Readonly<Record<string, FieldName<K>>> };
+export const POINTS_NUMBERS = ['total_points', 'participation_score'] as const;
+
+/** The names of these fields, in order. */
+export const POINTS_COLUMNS: readonly string[] = [
+  ...Object.keys(POINTS_FIELDS.users),
+  ...Object.keys(POINTS_FIELDS.boards),
+  ...POINTS_NUMBERS,
+];
+
+/** The columns of a part of a row of points, by the names of its fields. */
+export function pointsColumns(of: ListKind, records: Readonly<Record<string, unknown>>): FieldColumns {
+  const columns = Object.entries(POINTS_FIELDS[of]).map(([name, field]) => [name, records[field]]);
+  return Object.fromEntries(columns);
+}
+
 /** The fields of a pin in insights. */
 export const RANKED_PIN = ['id', 'title', 'web_url', 'tags'] as const;
 

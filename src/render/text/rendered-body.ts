@@ -2,7 +2,7 @@
  * The result of rendering: the body of one response, with its size known before the first byte is
  * made.
  */
-import type { EventPosition } from '../../dataset/query.ts';
+import type { EventPosition, PointsPosition } from '../../dataset/query.ts';
 import type { Redaction } from '../../domain/redaction.ts';
 import type { Chunk } from './chunk.ts';
 
@@ -47,6 +47,7 @@ export type Admit = (heldBytes: number) => Promise<void>;
 
 export type EventsBody = RenderedBody<EventPosition>;
 export type ListBody = RenderedBody<bigint>;
+export type PointsBody = RenderedBody<PointsPosition>;
 
 /** A response whose size is known only after all of it has been rendered. */
 export interface UnsizedBody<Next = undefined> {

@@ -27,6 +27,8 @@ export interface ParquetColumn {
 /** The schema and the records of a file; it can be sent to a different thread. */
 export interface ParquetTable {
   readonly columns: readonly ParquetColumn[];
+  /** Names of columns that follow: whole numbers that are not those of records. */
+  readonly numbers?: readonly string[];
   /** Whether a timestamp column follows. */
   readonly hasTimestamp: boolean;
 }
@@ -35,6 +37,8 @@ export interface ParquetRows {
   readonly count: number;
   /** By section, then by row: the index of a record, -1 for none. */
   readonly indices: readonly Int32Array[];
+  /** By column of numbers, then by row. */
+  readonly numbers?: readonly Float64Array[];
   /** Unix milliseconds. */
   readonly timestampMs?: Float64Array;
 }
@@ -43,6 +47,7 @@ type Schema = ConstructorParameters<typeof ParquetWriter>[0]['schema'];
 
 const ZSTD = { params: { [zlib.ZSTD_c_compressionLevel]: 1 } };
 const TEXT = { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } } as const;
+const INTEGER = { type: 'INT64', repetition_type: 'REQUIRED' } as const;
 const TIMESTAMP = {
   name: 'timestamp',
   type: 'INT64',
@@ -54,17 +59,23 @@ const TIMESTAMP = {
 export class ParquetFile {
   readonly #columns: readonly FileColumn[];
   readonly #sections: readonly Section[];
+  readonly #numbers: readonly NumberColumn[];
   readonly #timestampMs: Float64Array | undefined;
   readonly #bytes = new ByteWriter();
   readonly #writer: ParquetWriter;
   /** The number of rows in the current row group. */
   #rows = 0;
 
-  constructor({ columns, hasTimestamp }: ParquetTable) {
+  constructor({ columns, numbers = [], hasTimestamp }: ParquetTable) {
     this.#columns = columns.map((column) => new FileColumn(column));
     this.#sections = sectionsOf(this.#columns);
+    this.#numbers = numbers.map((name) => ({ name, values: new Float64Array(MOST_ROWS) }));
     this.#timestampMs = hasTimestamp ? new Float64Array(MOST_ROWS) : undefined;
-    const described = [...this.#columns.map(({ schema }) => schema), ...(hasTimestamp ? [TIMESTAMP] : [])];
+    const described = [
+      ...this.#columns.map(({ schema }) => schema),
+      ...numbers.map((name) => ({ ...INTEGER, name })),
+      ...(hasTimestamp ? [TIMESTAMP] : []),
+    ];
     this.#writer = new ParquetWriter({
       writer: this.#bytes,
       schema: [{ name: 'schema', num_children: described.length }, ...described],
@@ -74,13 +85,14 @@ export class ParquetFile {
     });
   }
 
-  add({ count, indices, timestampMs }: ParquetRows): void {
+  add({ count, indices, numbers, timestampMs }: ParquetRows): void {
     for (let row = 0; row < count; row++) {
       let bytes = 0;
       for (const [at, section] of this.#sections.entries()) {
         section.add(this.#rows, indices[at]![row]!);
         bytes += section.bytes;
       }
+      for (const [at, { values }] of this.#numbers.entries()) values[this.#rows] = numbers![at]![row]!;
       if (this.#timestampMs !== undefined) this.#timestampMs[this.#rows] = timestampMs![row]!;
       this.#rows += 1;
       if (this.#rows === MOST_ROWS || bytes >= MOST_BYTES) this.#writeGroup();
@@ -111,16 +123,25 @@ export class ParquetFile {
         return column.data(sections[column.section]!, rows);
       },
     }));
+    const integers = this.#numbers.map(({ name, values }) => ({
+      name,
+      data: BigInt64Array.from(values.subarray(0, rows), BigInt),
+    }));
     const instants = this.#timestampMs?.subarray(0, rows);
     const timestamps = instants && { name: TIMESTAMP.name, data: BigInt64Array.from(instants, BigInt) };
     // The writer writes to memory, so there is nothing to wait for.
     void this.#writer.write({
-      columnData: timestamps === undefined ? columnData : [...columnData, timestamps],
+      columnData: [...columnData, ...integers, ...(timestamps === undefined ? [] : [timestamps])],
       rowGroupSize: rows,
     });
     for (const section of this.#sections) section.clear();
     this.#rows = 0;
   }
+}
+
+interface NumberColumn {
+  readonly name: string;
+  readonly values: Float64Array;
 }
 
 class FileColumn {

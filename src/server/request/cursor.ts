@@ -7,7 +7,7 @@
  * (decision 4).
  */
 import { hash } from 'node:crypto';
-import type { EventPosition } from '../../dataset/query.ts';
+import type { EventPosition, PointsPosition } from '../../dataset/query.ts';
 import { AppError } from '../../domain/app-error.ts';
 import { openFormerCursor } from './former-tokens.ts';
 import { type Secrets, seal, type TokenBinding, unseal } from './secrets.ts';
@@ -26,15 +26,20 @@ interface ListPlace {
   readonly afterId: bigint;
 }
 
-export type WalkPlace = EventPlace | ListPlace;
+/** A position in pages of points: the last points total of the previous page. */
+interface PointsPlace {
+  readonly afterPoints: PointsPosition;
+}
+
+export type WalkPlace = EventPlace | ListPlace | PointsPlace;
 
 const EVENT_PLACE_BYTES = 24;
 const LIST_PLACE_BYTES = 8;
+const POINTS_PLACE_BYTES = 16;
 const DIGEST_BYTES = 8;
 
 export function sealCursor(place: WalkPlace, binding: TokenBinding, secrets: Secrets): string {
-  const plain = 'after' in place ? writeEventPlace(place) : writeListPlace(place);
-  const whole = Buffer.concat([plain, digestOf(binding)]);
+  const whole = Buffer.concat([writePlace(place), digestOf(binding)]);
   return seal(whole, secrets.cursor, sealBinding(binding));
 }
 
@@ -79,6 +84,11 @@ function digestOf({ whole }: TokenBinding): Buffer {
   return hash('sha256', whole, 'buffer').subarray(0, DIGEST_BYTES);
 }
 
+function writePlace(place: WalkPlace): Buffer {
+  if ('after' in place) return writeEventPlace(place);
+  return 'afterId' in place ? writeListPlace(place) : writePointsPlace(place);
+}
+
 function writeEventPlace(place: EventPlace): Buffer {
   const plain = Buffer.alloc(EVENT_PLACE_BYTES);
   plain.writeDoubleBE(place.after.timestampMs, 0);
@@ -93,8 +103,18 @@ function writeListPlace(place: ListPlace): Buffer {
   return plain;
 }
 
+function writePointsPlace({ afterPoints }: PointsPlace): Buffer {
+  const plain = Buffer.alloc(POINTS_PLACE_BYTES);
+  plain.writeBigInt64BE(afterPoints.boardId, 0);
+  plain.writeBigInt64BE(afterPoints.userId, 8);
+  return plain;
+}
+
 function readPlace(plain: Buffer): WalkPlace {
   if (plain.length === LIST_PLACE_BYTES) return { afterId: plain.readBigInt64BE() };
+  if (plain.length === POINTS_PLACE_BYTES) {
+    return { afterPoints: { boardId: plain.readBigInt64BE(0), userId: plain.readBigInt64BE(8) } };
+  }
   return {
     after: { timestampMs: plain.readDoubleBE(0), sequence: plain.readDoubleBE(8) },
     upToSequence: plain.readDoubleBE(16),

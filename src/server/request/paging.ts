@@ -1,5 +1,5 @@
 /** Links from one page to the next (decision 18). */
-import type { EventPosition } from '../../dataset/query.ts';
+import type { EventPosition, PointsPosition } from '../../dataset/query.ts';
 import { type RequestTarget, uriReference } from '../http/target.ts';
 import { sealCursor, type WalkPlace } from './cursor.ts';
 import type { Ask } from './route.ts';
@@ -8,7 +8,7 @@ import type { Secrets, TokenBinding } from './secrets.ts';
 /** The cursor of the page after this one; absent when it is the last. */
 export function cursorOfNext(
   ask: Ask,
-  next: EventPosition | bigint | undefined,
+  next: EventPosition | PointsPosition | bigint | undefined,
   walk: TokenBinding,
   secrets: Secrets,
 ): string | undefined {
@@ -23,8 +23,9 @@ export function linkToNext(target: RequestTarget, cursor: string | undefined): R
   return { link: `<${uriReference(target.path)}?${query}>; rel="next"` };
 }
 
-function placeOf(ask: Ask, next: EventPosition | bigint): WalkPlace {
+function placeOf(ask: Ask, next: EventPosition | PointsPosition | bigint): WalkPlace {
   if (typeof next === 'bigint') return { afterId: next };
+  if ('boardId' in next) return { afterPoints: next };
   // All pages show what was published when the first one was requested. If a server is behind, they
   // show what this server has.
   const { lastSequence } = ask.dataset;

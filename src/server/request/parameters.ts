@@ -107,8 +107,8 @@ export const PARAMETERS = {
     expected: 'the word board, or be left out',
   }),
   // Only for the insights.
-  board: identifier('Only events on this board.', 7),
-  user: identifier('Only events of which this user is the actor.', 12),
+  board: identifier('Only events, or points, on this board.', 7),
+  user: identifier('Only events of which this user is the actor, or points of this user.', 12),
   action: bySchema(Type.String({ minLength: 1, maxLength: 200 }), {
     description: 'Only events with this action.',
     example: 'visited',

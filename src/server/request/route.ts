@@ -10,6 +10,7 @@ import type {
   EventQuery,
   ListKind,
   ListQuery,
+  PointsPosition,
   UserName,
 } from '../../dataset/query.ts';
 import { AppError } from '../../domain/app-error.ts';
@@ -20,6 +21,7 @@ import type {
   Admit,
   EventsBody,
   ListBody,
+  PointsBody,
   RenderedBody,
   UnsizedBody,
   Variant,
@@ -42,8 +44,12 @@ export interface Ask {
   readonly admit?: Admit | undefined;
 }
 
-export type SizedAnswer = EventsBody | ListBody | RenderedBody;
-export type AnyAnswer = SizedAnswer | UnsizedBody<EventPosition> | UnsizedBody<bigint>;
+export type SizedAnswer = EventsBody | ListBody | PointsBody | RenderedBody;
+export type AnyAnswer =
+  | SizedAnswer
+  | UnsizedBody<EventPosition>
+  | UnsizedBody<bigint>
+  | UnsizedBody<PointsPosition>;
 
 export interface PathName {
   readonly name: string;

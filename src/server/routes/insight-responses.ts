@@ -15,6 +15,7 @@ import { explainLines, sumLedger } from '../../points/explanation.ts';
 import { policyOf, readPolicy } from '../../points/policy.ts';
 import { jsonAnswer } from '../../render/text/json-body.ts';
 import type { RenderedBody } from '../../render/text/rendered-body.ts';
+import { isText } from '../../render/text/representations.ts';
 import { findNamed } from '../request/path-resource.ts';
 import { type AnyAnswer, type Ask, eventsAsked, eventsOf } from '../request/route.ts';
 
@@ -39,6 +40,18 @@ export async function answerOverview(ask: Ask): Promise<RenderedBody> {
 export async function answerEvents(ask: Ask): Promise<AnyAnswer> {
   const query = queryOf(ask.dataset, await eventsCounted(ask));
   return await eventsOf(ask, { ...query, ...eventsAsked(ask) });
+}
+
+/** The points totals of the points routes, a row each (decision 93). */
+export async function answerPoints(ask: Ask): Promise<AnyAnswer> {
+  const { rendering, scope, parameters, place, representation, admit } = ask;
+  const { start, end, limit } = parameters;
+  const after = place !== undefined && 'afterPoints' in place ? place.afterPoints : undefined;
+  const range = { startMs: start, endMs: end };
+  const query = { scope, range, ...(await findNamed(ask)), after, limit };
+  return isText(representation)
+    ? await rendering.points(query, representation, admit)
+    : await rendering.tables.points(query);
 }
 
 export async function answerActivity(ask: Ask): Promise<RenderedBody> {

@@ -78,6 +78,20 @@ export const RankedUsers = ranked('RankedUser', { user: UserOfVariantB, boards: 
 
 const POINTS = { total_points: Count('Points.'), participation_score: Count('Score.') };
 
+/** The fields `POINTS_COLUMNS`. */
+export const PointsRow = Type.Object(
+  {
+    user_id: UserOfVariantB.properties.id,
+    email: UserOfVariantB.properties.email,
+    name: UserOfVariantB.properties.name,
+    board_id: BoardOfVariantB.properties.id,
+    board_title: BoardOfVariantB.properties.title,
+    total_points: Count('Points of the user on the board.'),
+    participation_score: Count('Score of the user on the board.'),
+  },
+  { title: 'PointsRow', description: 'Points of one user on one board.' },
+);
+
 export const Participation = named('Participation', {
   board: BoardOfVariantB,
   goal: Count('Points that a user needs to reach the goal.'),

@@ -2,7 +2,8 @@
  * The insights: analytics, in addition to the two variants of the contract. The same keys, scope,
  * redaction, refusals and caching apply (decision 50).
  */
-import type { TSchema } from 'typebox';
+import { type TSchema, Type } from 'typebox';
+import { LISTED } from '../../render/text/representations.ts';
 import type { ParameterName } from '../request/parameters.ts';
 import { identifierNamed, type Route, type VariantTable } from '../request/route.ts';
 import { EVENT_LIST } from './event-routes.ts';
@@ -15,6 +16,7 @@ import {
   answerOverview,
   answerParticipation,
   answerPins,
+  answerPoints,
   answerRanked,
   answerReturning,
 } from './insight-responses.ts';
@@ -25,6 +27,7 @@ import {
   LedgerOfUser,
   Overview,
   Participation,
+  PointsRow,
   RankedBoards,
   RankedPins,
   RankedUsers,
@@ -131,6 +134,28 @@ const OF_ORGANIZATION: readonly Route[] = [
   },
 ];
 
+const POINTS: Route = {
+  tag: 'Points',
+  operation: 'listPoints',
+  path: '/points',
+  summary: 'Points of all users on all boards, a row each',
+  description:
+    'The points totals of the points routes of Variant A. Ascending by board id, then user id. The range is about when points were awarded.',
+  of: 'organization',
+  names: [],
+  parameters: ['start', 'end', 'board', 'user', 'limit', 'cursor', 'format', 'excel'],
+  representations: LISTED,
+  response: Type.Array(PointsRow),
+  items: { ndjson: PointsRow, csv: PointsRow, parquet: PointsRow },
+  example: [
+    {
+      ...{ user_id: 12, email: 'ada@example.org', name: 'Ada Lovelace' },
+      ...{ board_id: 7, board_title: 'Welcome', total_points: 65, participation_score: 65 },
+    },
+  ],
+  answer: answerPoints,
+};
+
 const OF_BOARD: readonly Route[] = [
   {
     ...figures(Participation, {
@@ -230,5 +255,5 @@ export const INSIGHTS: VariantTable = {
   title: 'Corkboard, insights',
   version: '1.0.0',
   unversioned: [],
-  routes: [...OF_ORGANIZATION, ...OF_BOARD],
+  routes: [...OF_ORGANIZATION, POINTS, ...OF_BOARD],
 };

@@ -7,9 +7,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { REDACTABLE } from '../../../src/domain/redaction.ts';
 import { SCHEMA } from '../../../src/ingest/fields/schema.ts';
-import { EVENT_SECTIONS, LIST_FIELDS } from '../../../src/render/text/fields.ts';
+import { EVENT_SECTIONS, LIST_FIELDS, POINTS_COLUMNS } from '../../../src/render/text/fields.ts';
 import type { Variant } from '../../../src/render/text/rendered-body.ts';
 import { REPRESENTATIONS } from '../../../src/render/text/representations.ts';
+import type { Interface } from '../../../src/server/request/route.ts';
+import { INSIGHTS } from '../../../src/server/routes/insights.ts';
 import { describeVariant } from '../../../src/server/routes/openapi.ts';
 import { VARIANT_A } from '../../../src/server/routes/variant-a.ts';
 import { VARIANT_B } from '../../../src/server/routes/variant-b.ts';
@@ -67,9 +69,15 @@ interface Component {
 }
 type Components = Readonly<Record<string, Component>>;
 
-const COMPONENTS: Readonly<Record<Variant, Components>> = {
-  a: describeVariant(VARIANT_A, '/a').components['schemas'] as Components,
-  b: describeVariant(VARIANT_B, '/b').components['schemas'] as Components,
+const DOCUMENTS = {
+  a: describeVariant(VARIANT_A, '/a'),
+  b: describeVariant(VARIANT_B, '/b'),
+  insights: describeVariant(INSIGHTS, '/insights'),
+};
+const COMPONENTS: Readonly<Record<Interface, Components>> = {
+  a: DOCUMENTS.a.components['schemas'] as Components,
+  b: DOCUMENTS.b.components['schemas'] as Components,
+  insights: DOCUMENTS.insights.components['schemas'] as Components,
 };
 
 interface Documented {
@@ -89,9 +97,8 @@ interface Reference {
 
 /** The component that describes a row of a table at a path such as `/a/v1/events`. */
 export function describedRow(path: string, representation: 'csv' | 'parquet') {
-  const variant = path.startsWith('/a/') ? 'a' : 'b';
-  const document = describeVariant(variant === 'a' ? VARIANT_A : VARIANT_B, `/${variant}`);
-  const { get } = document.paths[path.slice(2)] as Documented;
+  const variant = path.split('/')[1] as Interface;
+  const { get } = DOCUMENTS[variant].paths[path.slice(`/${variant}`.length)] as Documented;
   const { items } =
     get.responses[200].content[REPRESENTATIONS[representation].mediaType]!.schema.contentSchema;
   const { properties = {}, required = [] } = COMPONENTS[variant][items.$ref.split('/').at(-1)!]!;
@@ -170,6 +177,29 @@ function listColumns(of: 'boards' | 'users', variant: Variant): readonly Column[
   }));
 }
 
+/** The fields of imports with which columns of points are filled that can be empty. */
+const BLANK_IN_POINTS: Readonly<Record<string, readonly ['users' | 'boards', string]>> = {
+  name: ['users', 'name'],
+  board_title: ['boards', 'title'],
+};
+
+function pointsColumns(): readonly Column[] {
+  const components = COMPONENTS.insights;
+  return POINTS_COLUMNS.map((field) => ({
+    name: field,
+    type: typeOf(propertyOf(components, 'PointsRow', field)),
+    isBlank: field in BLANK_IN_POINTS && canBeBlank(...BLANK_IN_POINTS[field]!),
+    isOfPin: false,
+    redacted: REDACTED_FIELDS[field] ?? [],
+    meaning: meaningOf(components, ['PointsRow'], field),
+  }));
+}
+
+const POINTS_INTRODUCTION = `The columns of \`/insights/v1/points\`: a row for each user on each board, which is a record of
+the points routes ([below](#points-records)) with the name of the user and the title of the board.
+Rows ascend by \`board_id\`, then by \`user_id\`. \`start\` and \`end\` select when points were awarded,
+\`board\` and \`user\` the rows ([points.md](points.md#points-as-a-table)).`;
+
 const EVENTS_INTRODUCTION = `The columns of all [events routes](contract.md#variant-a) of both variants, and of
 \`/insights/v1/events\`. Rows are in the order of time, and rows with the same time in the order of
 import.
@@ -189,6 +219,12 @@ export const TABLES: readonly ColumnTable[] = [
       columns: listColumns(of, variant),
     })),
   ),
+  {
+    heading: 'Points',
+    introduction: POINTS_INTRODUCTION,
+    path: '/insights/v1/points',
+    columns: pointsColumns(),
+  },
 ];
 
 /** The members of a points record, in order. */
@@ -245,10 +281,10 @@ function renderPoints(): string {
     (member) =>
       `| \`${member.name}\` | ${CSV_TYPES[member.type]} | ${emptiness(member)} | ${redactionOf(member)} | ${member.meaning} |`,
   );
-  return `## Points
-The points routes (Variant A only) return JSON; they have no CSV and no Parquet. The response is an
-object with one record per user or board. Read the members of the records, not the names in the
-object ([points.md](points.md#the-points-map-of-a-user)). The
+  return `## Points records
+The points routes of the contract (Variant A only) return JSON; they have no CSV and no Parquet. The
+response is an object with one record per user or board. Read the members of the records, not the
+names in the object ([points.md](points.md#the-points-map-of-a-user)). The
 [gradebook recipes](recipes.md#scores-of-a-board-for-the-gradebook-of-an-lms) make a table of them.
 
 | member | JSON | empty | redacted by | meaning |
@@ -261,11 +297,11 @@ const INTRODUCTION = `# Data dictionary
 
 <!-- Generated: node test/server/routes/data-dictionary.ts -->
 
-This page lists every column of events, boards and users as CSV and Parquet, and every member of a
-points record. Request CSV with \`?format=csv\` and Parquet with \`?format=parquet\`, or with the header
-\`Accept\` ([contract.md](contract.md#representations)). Both formats have the same rows and columns;
-JSON and NDJSON have the same data under the same names. [recipes.md](recipes.md) shows how to read
-them with pandas, DuckDB, R and others.
+This page lists every column of events, boards, users and points as CSV and Parquet, and every
+member of a points record. Request CSV with \`?format=csv\` and Parquet with \`?format=parquet\`, or
+with the header \`Accept\` ([contract.md](contract.md#representations)). Both formats have the same
+rows and columns; JSON and NDJSON have the same data under the same names. [recipes.md](recipes.md)
+shows how to read them with pandas, DuckDB, R and others.
 
 The columns have the names of the [fields of an import](import.md).
 

@@ -19,6 +19,7 @@ const BASE = '/insights/v1';
 const ROUTES = [
   ...['/events', '/events?format=csv', '/events?action=created'],
   ...['/overview', '/activity?interval=month', '/activity?interval=month&by=board'],
+  ...['/points', '/points?format=csv', '/points?limit=2'],
   ...['/activity?interval=month&by=role', '/returning?interval=month', '/heat-map', '/boards', '/users'],
 ];
 const OF_BOARD = ['participation', 'pins', 'interactions', `users/${ADA}/ledger`];
@@ -207,6 +208,8 @@ describe('data outside the scope of a key', () => {
     assertProblem(await ask(`/overview?user=${ZOE}`, world.keys.users), 404, 'not-found');
     assertProblem(await ask(`/boards/${RHETORIC}/users/${ZOE}/ledger`, world.keys.users), 404, 'not-found');
     assertProblem(await ask('/overview?board=404'), 404, 'not-found');
+    assertProblem(await ask(`/points?board=${STARS}`, world.keys.boards), 404, 'not-found');
+    assertProblem(await ask(`/points?user=${ZOE}`, world.keys.users), 404, 'not-found');
   });
 });
 
@@ -257,6 +260,10 @@ describe('requests for insights', () => {
 
   it('are refused with a remedy if they are malformed', async () => {
     for (const [path, code] of [
+      ['/points?action=visited', 'parameter-unknown'],
+      ['/points?limit=0', 'parameter-malformed'],
+      ['/points?excel=1', 'parameter-malformed'],
+      ['/points?start=2&end=1', 'range-reversed'],
       ['/activity?zone=Nowhere/Land', 'parameter-malformed'],
       ['/activity?zone=%2B01:00', 'parameter-malformed'],
       ['/activity?interval=decade', 'parameter-malformed'],
@@ -298,6 +305,7 @@ it('the document of the insights requires no key and lists every route', async (
       '/v1/events',
       '/v1/heat-map',
       '/v1/overview',
+      '/v1/points',
       '/v1/returning',
       '/v1/users',
     ],
