@@ -16,7 +16,10 @@ type Given<N, Value> = N extends 'board' | 'user'
     ? Instant
     : Value;
 
-type ParametersOf<Q> = { readonly [N in keyof Q]?: Given<N, Q[N]> | undefined };
+/** Without those that select other representations: the client reads JSON. */
+type ParametersOf<Q> = {
+  readonly [N in Exclude<keyof Q, 'format' | 'excel'>]?: Given<N, Q[N]> | undefined;
+};
 /** Names in the path: `board-id` in the path is the option `board`. */
 type NamesOf<O> = O extends { readonly names: infer N }
   ? { readonly [K in keyof N as K extends `${infer Name}-id` ? Name : K]: IdInput }

@@ -93,20 +93,20 @@ export interface HeatMap {
 
 export interface RankedBoard {
   readonly board: Board;
-  /** Distinct actors. */
-  readonly people: number;
   /** Events. */
   readonly events: number;
+  /** Distinct actors. */
+  readonly people: number;
   /** Last event. */
   readonly last: string;
 }
 
 export interface RankedUser {
   readonly user: User;
-  /** Distinct boards. */
-  readonly boards: number;
   /** Events. */
   readonly events: number;
+  /** Distinct boards. */
+  readonly boards: number;
   /** Last event. */
   readonly last: string;
 }
@@ -239,9 +239,13 @@ export interface Participation {
 
 export interface RankedPin {
   readonly pin: {
+    /** Pin. Can exceed 2^53: keep all digits. */
     readonly id: Id;
+    /** Title of the pin. */
     readonly title: string;
+    /** URL of the linked web page. */
     readonly web_url: string;
+    /** Tags of the pin. */
     readonly tags: readonly string[];
   };
   readonly owner: User;
@@ -291,6 +295,7 @@ export interface Ledger {
     readonly what: string;
     /** Rule of the award; empty if the line is not an award. */
     readonly rule: string;
+    /** Points of the award or adjustment. */
     readonly points: number;
     /** Whether the points are part of the total. */
     readonly counted: boolean;
@@ -298,6 +303,7 @@ export interface Ledger {
     readonly reason: string;
     /** Start of the week; empty without a weekly maximum. */
     readonly week: string;
+    /** Sum of the points that count, up to this line. */
     readonly running_total: number;
   }[];
   readonly counted_points: number;
@@ -336,16 +342,16 @@ interface Parameters {
   readonly by?: 'action' | 'type' | 'board' | 'role' | 'class_role';
   /** Maximum number of elements, from the first. */
   readonly top?: number;
+  /** Representation, for clients that cannot send `Accept`. */
+  readonly format?: 'json' | 'ndjson' | 'csv' | 'parquet';
+  /** With `1`, CSV for Excel and other spreadsheets: text that they could run as a formula is preceded by an apostrophe. Requires CSV. Not suitable for import. */
+  readonly excel?: '1';
   /** `events` (default): most events first. `recent`: latest event first. */
   readonly order?: 'events' | 'recent';
   /** Maximum number of elements in the response; the header `Link` has the next page. Without it, the response is complete. */
   readonly limit?: number;
   /** Start of a page, taken from the header `Link` of the previous page. Requires `limit`. */
   readonly cursor?: string;
-  /** Representation, for clients that cannot send `Accept`. */
-  readonly format?: 'json' | 'ndjson' | 'csv' | 'parquet';
-  /** With `1`, CSV for Excel and other spreadsheets: text that they could run as a formula is preceded by an apostrophe. Requires CSV. Not suitable for import. */
-  readonly excel?: '1';
   /** Instant at which the pace is judged; by default that of the last event on the board. */
   readonly at?: string;
 }
@@ -360,28 +366,40 @@ export interface Operations {
   readonly getActivity: {
     readonly query: Pick<
       Parameters,
-      'start' | 'end' | 'board' | 'user' | 'action' | 'interval' | 'zone' | 'by' | 'top'
+      'start' | 'end' | 'board' | 'user' | 'action' | 'interval' | 'zone' | 'by' | 'top' | 'format' | 'excel'
     >;
     readonly answer: Activity;
   };
   /** New and returning users over time. */
   readonly getReturning: {
-    readonly query: Pick<Parameters, 'start' | 'end' | 'board' | 'user' | 'action' | 'interval' | 'zone'>;
+    readonly query: Pick<
+      Parameters,
+      'start' | 'end' | 'board' | 'user' | 'action' | 'interval' | 'zone' | 'format' | 'excel'
+    >;
     readonly answer: Returning;
   };
   /** Events by day of the week and hour. */
   readonly getHeatMap: {
-    readonly query: Pick<Parameters, 'start' | 'end' | 'board' | 'user' | 'action' | 'zone'>;
+    readonly query: Pick<
+      Parameters,
+      'start' | 'end' | 'board' | 'user' | 'action' | 'zone' | 'format' | 'excel'
+    >;
     readonly answer: HeatMap;
   };
   /** The most active boards. */
   readonly rankBoards: {
-    readonly query: Pick<Parameters, 'start' | 'end' | 'board' | 'user' | 'action' | 'order' | 'top'>;
+    readonly query: Pick<
+      Parameters,
+      'start' | 'end' | 'board' | 'user' | 'action' | 'order' | 'top' | 'format' | 'excel'
+    >;
     readonly answer: readonly RankedBoard[];
   };
   /** The most active users. */
   readonly rankUsers: {
-    readonly query: Pick<Parameters, 'start' | 'end' | 'board' | 'user' | 'action' | 'order' | 'top'>;
+    readonly query: Pick<
+      Parameters,
+      'start' | 'end' | 'board' | 'user' | 'action' | 'order' | 'top' | 'format' | 'excel'
+    >;
     readonly answer: readonly RankedUser[];
   };
   /** Events by board, user and action. */
@@ -409,19 +427,19 @@ export interface Operations {
   /** The pins of a board with the most events. */
   readonly rankPins: {
     readonly names: { readonly 'board-id': Id };
-    readonly query: Pick<Parameters, 'start' | 'end' | 'user' | 'action' | 'top'>;
+    readonly query: Pick<Parameters, 'start' | 'end' | 'user' | 'action' | 'top' | 'format' | 'excel'>;
     readonly answer: RankedPins;
   };
   /** Interactions between the users on a board. */
   readonly getInteractions: {
     readonly names: { readonly 'board-id': Id };
-    readonly query: Pick<Parameters, 'start' | 'end' | 'user' | 'action' | 'top'>;
+    readonly query: Pick<Parameters, 'start' | 'end' | 'user' | 'action' | 'top' | 'format' | 'excel'>;
     readonly answer: Interactions;
   };
   /** Every award of a user on a board. */
   readonly getLedger: {
     readonly names: { readonly 'board-id': Id; readonly 'user-id': Id };
-    readonly query: Pick<Parameters, never>;
+    readonly query: Pick<Parameters, 'format' | 'excel'>;
     readonly answer: Ledger;
   };
 }

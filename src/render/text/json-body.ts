@@ -1,4 +1,7 @@
-/** Responses that are one JSON value, written in time slices before the first byte is sent. */
+/**
+ * Responses that are one JSON value, or other text, written in time slices before the first byte is
+ * sent.
+ */
 import { escapeLineEnds } from '../../domain/json-text.ts';
 import { slice } from '../../system/time-slice.ts';
 import type { RenderedBody } from './rendered-body.ts';
@@ -15,10 +18,15 @@ const NUMBERS_AT_ONCE = 256;
  * generated one at a time.
  */
 export async function jsonAnswer(value: unknown): Promise<RenderedBody> {
+  return await textAnswer(textsOf(value));
+}
+
+/** The texts one after the other. They are generated while the response is made, in time slices. */
+export async function textAnswer(all: Iterable<string>): Promise<RenderedBody> {
   const chunks: Buffer[] = [];
   let text = '';
   let texts = 0;
-  for (const next of textsOf(value)) {
+  for (const next of all) {
     text += next;
     if (text.length >= CHUNK_CHARACTERS) {
       chunks.push(Buffer.from(text));

@@ -56,13 +56,13 @@ function readField(column: FieldColumn, index: number): unknown {
   return column.isJson ? JSON.parse(column.at(index)) : column.at(index);
 }
 
-/**
- * Quotes a cell only if a reader would misread it otherwise. A list is written as a JSON array in
- * one cell.
- */
+/** A list is written as a JSON array in one cell. */
 function renderCell(notation: TableNotation, column: FieldColumn, index: number): string {
-  if (column instanceof BigInt64Array) return String(column[index]);
-  const plain = column.at(index);
+  return column instanceof BigInt64Array ? String(column[index]) : renderTextCell(notation, column.at(index));
+}
+
+/** Quotes a cell only if a reader would misread it otherwise. */
+export function renderTextCell(notation: TableNotation, plain: string): string {
   const text = notation === 'excel' ? defuse(plain) : plain;
   return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -15,7 +15,7 @@ import { entityTag, scopeText } from './conditional.ts';
 import { openCursor, type WalkPlace } from './cursor.ts';
 import { LruCache } from './lru-cache.ts';
 import { chooseEncoding, chooseRepresentation, type Encoding } from './negotiation.ts';
-import type { Parameters } from './parameters.ts';
+import type { ParameterName, Parameters } from './parameters.ts';
 import { type PathResource, readPathResource } from './path-resource.ts';
 import { readParameters } from './query.ts';
 import type { Interface, Route } from './route.ts';
@@ -214,9 +214,18 @@ function filterOf({ variant, route, subject, parameters }: ParsedRequest): reado
   return [variant, route.path, subject.text, start, end, filter];
 }
 
+/**
+ * The parameters that tags are made of. What `format` and `excel` say is in the representation.
+ * They were added to insights that had only JSON before, whose tags must stay the same.
+ */
+function tagParameters({ parameters, representations }: Route): readonly ParameterName[] {
+  if (representations.includes('ndjson')) return parameters;
+  return parameters.filter((parameter) => parameter !== 'format' && parameter !== 'excel');
+}
+
 /** Everything else that determines the bytes of a response from one version. */
 function formText({ route, parameters, representation, encoding }: ParsedRequest, key: KeyEntry): string {
-  const given = route.parameters.map((parameter) => parameters[parameter] ?? null);
+  const given = tagParameters(route).map((parameter) => parameters[parameter] ?? null);
   const exact = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
   return JSON.stringify([given, redactionText(key.redact), representation, encoding], exact);
 }

@@ -18,6 +18,7 @@ import type { RenderedBody } from '../../render/text/rendered-body.ts';
 import { isText } from '../../render/text/representations.ts';
 import { findNamed } from '../request/path-resource.ts';
 import { type AnyAnswer, type Ask, eventsAsked, eventsOf } from '../request/route.ts';
+import { answerTable, INSIGHT_TABLES } from './insight-tables.ts';
 
 const DEFAULT_SERIES = 10;
 const DEFAULT_RANKED = 50;
@@ -71,7 +72,28 @@ export async function answerActivity(ask: Ask): Promise<RenderedBody> {
       events: activity.events[place] ?? new Int32Array(activity.startsMs.length),
     };
   });
-  return await jsonAnswer({ ...described(ask, activity), by: by ?? null, people: activity.people, series });
+  return await answerTable(ask, INSIGHT_TABLES.activity, {
+    rows: () => activityRows(activity, series),
+    whole: () => ({ ...described(ask, activity), by: by ?? null, people: activity.people, series }),
+  });
+}
+
+interface NamedSeries {
+  readonly label: string | null;
+  readonly board: object | null;
+  readonly events: Int32Array;
+}
+
+function* activityRows(
+  { startsMs, people }: Activity,
+  series: readonly NamedSeries[],
+): Generator<object, void> {
+  for (const [at, startMs] of startsMs.entries()) {
+    const period = formatBound(startMs);
+    for (const { label, board, events } of series) {
+      yield { period, people: people[at], label, board, events: events[at] };
+    }
+  }
 }
 
 /**
@@ -89,7 +111,14 @@ function rankSeries({ names, column }: Groups, { totals }: Activity): readonly n
 export async function answerReturning(ask: Ask): Promise<RenderedBody> {
   const asked = await eventsCounted(ask);
   const { newcomers, returning, ...periods } = await countReturning(ask.dataset, asked, periodsAsked(ask));
-  return await jsonAnswer({ ...described(ask, periods), newcomers, returning });
+  return await answerTable(ask, INSIGHT_TABLES.returning, {
+    *rows() {
+      for (const [at, startMs] of periods.startsMs.entries()) {
+        yield { period: formatBound(startMs), newcomers: newcomers[at], returning: returning[at] };
+      }
+    },
+    whole: () => ({ ...described(ask, periods), newcomers, returning }),
+  });
 }
 
 export async function answerHeatMap(ask: Ask): Promise<RenderedBody> {
@@ -98,7 +127,10 @@ export async function answerHeatMap(ask: Ask): Promise<RenderedBody> {
   const hours = Array.from({ length: 7 }, (_, day) =>
     Array.from(counts.subarray(day * HOURS_OF_DAY, (day + 1) * HOURS_OF_DAY)),
   );
-  return await jsonAnswer({ zone, hours });
+  return await answerTable(ask, INSIGHT_TABLES.heatMap, {
+    rows: () => hours.flatMap((day, at) => day.map((events, hour) => ({ day: at + 1, hour, events }))),
+    whole: () => ({ zone, hours }),
+  });
 }
 
 /** Boards, or users by their actions; each with the number of different users, or boards. */
@@ -106,14 +138,14 @@ export async function answerRanked(ask: Ask, by: 'board' | 'actor'): Promise<Ren
   const { order = 'events', top: most = DEFAULT_RANKED } = ask.parameters;
   const ranked = await rank(ask.dataset, await eventsCounted(ask), by, { order, most });
   const { board, user } = await ask.rendering.described();
-  return await jsonAnswer(
+  const rows = () =>
     ranked.map(({ index, events, others, lastMs }) => ({
       ...(by === 'board' ? { board: board(index) } : { user: user(index) }),
       events,
       [by === 'board' ? 'people' : 'boards']: others,
       last: formatInstant(lastMs),
-    })),
-  );
+    }));
+  return await answerTable(ask, INSIGHT_TABLES[by === 'board' ? 'boards' : 'users'], { rows, whole: rows });
 }
 
 export async function answerPins(ask: Ask, board: number): Promise<RenderedBody> {
@@ -121,14 +153,13 @@ export async function answerPins(ask: Ask, board: number): Promise<RenderedBody>
   const { top, pins } = await rankPins(ask.dataset, { ...(await eventsCounted(ask)), board }, most);
   const describe = await ask.rendering.described();
   const describePin = await ask.rendering.describedPins();
-  return await jsonAnswer({
-    board: describe.board(board),
-    pins,
-    ranked: top.map(({ pin, owner, firstMs, lastMs, ...figures }) => ({
+  const rows = () =>
+    top.map(({ pin, owner, firstMs, lastMs, ...figures }) => ({
       ...{ pin: describePin(pin), owner: describe.user(owner), ...figures },
       ...{ first: formatInstant(firstMs), last: formatInstant(lastMs) },
-    })),
-  });
+    }));
+  const whole = () => ({ board: describe.board(board), pins, ranked: rows() });
+  return await answerTable(ask, INSIGHT_TABLES.pins, { rows, whole });
 }
 
 export async function answerParticipation(ask: Ask, board: number): Promise<RenderedBody> {
@@ -164,18 +195,21 @@ export async function answerInteractions(ask: Ask, board: number): Promise<Rende
   const { edges, pairs, events, own } = await countInteractions(ask.dataset, asked, top);
   const describe = await ask.rendering.described();
   const people = new Set(edges.flatMap(({ actor, owner }) => [actor, owner]));
-  return await jsonAnswer({
+  const rows = () =>
+    edges.map(({ actor, owner, events: count }) => ({
+      actor: describe.user(actor),
+      owner: describe.user(owner),
+      events: count,
+    }));
+  const whole = () => ({
     board: describe.board(board),
     people: [...people].map((person) => describe.user(person)),
-    edges: edges.map(({ actor, owner, events: count }) => ({
-      actor: describe.user(actor).id,
-      owner: describe.user(owner).id,
-      events: count,
-    })),
+    edges: rows().map(({ actor, owner, ...edge }) => ({ actor: actor.id, owner: owner.id, ...edge })),
     pairs,
     events,
     own_events: own,
   });
+  return await answerTable(ask, INSIGHT_TABLES.interactions, { rows, whole });
 }
 
 /** The lines of `corkboard points explain` that are within the scope (decision 50). */
@@ -185,16 +219,18 @@ export async function answerLedger(ask: Ask, board: number, user: number): Promi
   const ledger = await dataset.ledger({ scope, board, user });
   const policy = policyOf(readPolicy(dataset.policy), describe.board(board).id);
   const { imported, standing, ...sums } = sumLedger(ledger, policy);
-  return await jsonAnswer({
+  const rows = () => ledgerLines(ledger, policy);
+  const whole = () => ({
     board: describe.board(board),
     user: describe.user(user),
-    lines: ledgerLines(ledger, policy),
+    lines: rows(),
     counted_points: sums.countedPoints,
     adjusted_points: sums.adjustedPoints,
     imported: imported === undefined ? null : inWords(imported),
     standing: standing === undefined ? null : inWords(standing),
     summary: sums.summary,
   });
+  return await answerTable(ask, INSIGHT_TABLES.ledger, { rows, whole });
 }
 
 function* ledgerLines(...explained: Parameters<typeof explainLines>) {

@@ -1,7 +1,7 @@
 /** The responses of the insights as schemas: the source of their OpenAPI document. */
 import { type TSchema, Type } from 'typebox';
 import { BINS } from '../../insights/participation.ts';
-import { BoardOfVariantB, Organization, UserOfVariantB } from './schemas.ts';
+import { BoardOfVariantB, Organization, Pin, UserOfVariantB } from './schemas.ts';
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
 const Instant = (description: string) => Type.String({ format: 'date-time', description });
@@ -58,6 +58,29 @@ export const Returning = named('Returning', {
   returning: Type.Array(Count('Users with events in the period and in an earlier one.')),
 });
 
+/** A row of the table of `Activity`. */
+export const ActivityItem = Type.Object({
+  period: Instant('Start of the period.'),
+  people: Count('Distinct actors in the period, in all series together.'),
+  label: orNull(Type.String({ description: 'The action, type, role or class role of the series.' })),
+  board: orNull(BoardOfVariantB),
+  events: Count('Events of the series in the period.'),
+});
+
+/** A row of the table of `Returning`. */
+export const ReturningItem = Type.Object({
+  period: Instant('Start of the period.'),
+  newcomers: Count('Users whose first event is in the period.'),
+  returning: Count('Users with events in the period and in an earlier one.'),
+});
+
+/** A row of the table of `HeatMap`. */
+export const HeatMapItem = Type.Object({
+  day: Type.Integer({ minimum: 1, maximum: 7, description: 'Day of the week; 1 is Monday.' }),
+  hour: Type.Integer({ minimum: 0, maximum: 23, description: 'Hour of the day.' }),
+  events: Count('Events in that hour of that day.'),
+});
+
 export const HeatMap = named('HeatMap', {
   zone: Type.String({ description: 'Time zone of the days and hours.' }),
   hours: Type.Array(Type.Array(Count('Events.'), { minItems: 24, maxItems: 24 }), {
@@ -67,14 +90,25 @@ export const HeatMap = named('HeatMap', {
   }),
 });
 
-const ranked = (title: string, item: Record<string, TSchema>) =>
-  Type.Array(named(title, { ...item, events: Count('Events.'), last: Instant('Last event.') }));
+export const RankedBoard = Type.Object(
+  {
+    board: BoardOfVariantB,
+    events: Count('Events.'),
+    people: Count('Distinct actors.'),
+    last: Instant('Last event.'),
+  },
+  { title: 'RankedBoard' },
+);
 
-export const RankedBoards = ranked('RankedBoard', {
-  board: BoardOfVariantB,
-  people: Count('Distinct actors.'),
-});
-export const RankedUsers = ranked('RankedUser', { user: UserOfVariantB, boards: Count('Distinct boards.') });
+export const RankedUser = Type.Object(
+  {
+    user: UserOfVariantB,
+    events: Count('Events.'),
+    boards: Count('Distinct boards.'),
+    last: Instant('Last event.'),
+  },
+  { title: 'RankedUser' },
+);
 
 const POINTS = { total_points: Count('Points.'), participation_score: Count('Score.') };
 
@@ -136,18 +170,28 @@ export const Interactions = named('Interactions', {
   own_events: Count('Events whose actor is the owner.'),
 });
 
-const RankedPin = named('RankedPin', {
-  pin: Type.Object({
-    id: Type.Integer({ format: 'int64' }),
-    title: Type.String(),
-    web_url: Type.String(),
-    tags: Type.Array(Type.String()),
-  }),
+export const RankedPin = Type.Object(
+  {
+    pin: Type.Object({
+      id: Pin.properties.id,
+      title: Pin.properties.title,
+      web_url: Pin.properties.web_url,
+      tags: Pin.properties.tags,
+    }),
+    owner: UserOfVariantB,
+    events: Count('Events on the pin.'),
+    people: Count('Distinct actors.'),
+    first: Instant('First event.'),
+    last: Instant('Last event.'),
+  },
+  { title: 'RankedPin' },
+);
+
+/** A row of the table of `Interactions`. */
+export const InteractionItem = Type.Object({
+  actor: UserOfVariantB,
   owner: UserOfVariantB,
-  events: Count('Events on the pin.'),
-  people: Count('Distinct actors.'),
-  first: Instant('First event.'),
-  last: Instant('Last event.'),
+  events: Count('Events of this actor on content of this owner.'),
 });
 
 export const RankedPins = named('RankedPins', {
@@ -158,25 +202,25 @@ export const RankedPins = named('RankedPins', {
 
 const Figures = Type.Object(POINTS);
 
+export const LedgerLine = Type.Object({
+  timestamp: orNull(
+    Instant('Time of the event or adjustment; null for activity outside the scope of the key.'),
+  ),
+  what: Type.String({
+    description: 'The event, the adjustment, or all activity outside the scope of the key.',
+  }),
+  rule: Type.String({ description: 'Rule of the award; empty if the line is not an award.' }),
+  points: Type.Integer({ description: 'Points of the award or adjustment.' }),
+  counted: Type.Boolean({ description: 'Whether the points are part of the total.' }),
+  reason: Type.String({ description: 'Why the points count or do not count.' }),
+  week: Type.String({ description: 'Start of the week; empty without a weekly maximum.' }),
+  running_total: Type.Integer({ description: 'Sum of the points that count, up to this line.' }),
+});
+
 export const LedgerOfUser = named('Ledger', {
   board: BoardOfVariantB,
   user: UserOfVariantB,
-  lines: Type.Array(
-    Type.Object({
-      timestamp: orNull(
-        Instant('Time of the event or adjustment; null for activity outside the scope of the key.'),
-      ),
-      what: Type.String({
-        description: 'The event, the adjustment, or all activity outside the scope of the key.',
-      }),
-      rule: Type.String({ description: 'Rule of the award; empty if the line is not an award.' }),
-      points: Type.Integer(),
-      counted: Type.Boolean({ description: 'Whether the points are part of the total.' }),
-      reason: Type.String({ description: 'Why the points count or do not count.' }),
-      week: Type.String({ description: 'Start of the week; empty without a weekly maximum.' }),
-      running_total: Type.Integer(),
-    }),
-  ),
+  lines: Type.Array(LedgerLine),
   counted_points: Type.Integer(),
   adjusted_points: Type.Integer(),
   imported: orNull(Figures),

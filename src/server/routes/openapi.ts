@@ -3,7 +3,7 @@
  * problems.
  */
 import type { TSchema } from 'typebox';
-import { isText, REPRESENTATIONS, type Representation } from '../../render/text/representations.ts';
+import { isText, LISTED, REPRESENTATIONS, type Representation } from '../../render/text/representations.ts';
 import { PARAMETERS } from '../request/parameters.ts';
 import type { PathName, Route, VariantTable } from '../request/route.ts';
 import {
@@ -107,7 +107,10 @@ function describeRoute(route: Route, operationId: string, components: Map<string
     tags: [route.tag],
     summary: route.summary,
     description: route.description,
-    parameters: [...route.names.map(describeName), ...route.parameters.map(describeParameter)],
+    parameters: [
+      ...route.names.map(describeName),
+      ...route.parameters.map((name) => describeParameter(name, route)),
+    ],
     responses: {
       200: {
         description: 'The requested data.',
@@ -162,9 +165,15 @@ function describeName({ name, type, description, example }: PathName): unknown {
   return { name, in: 'path', required: true, description, schema, example };
 }
 
-function describeParameter(name: keyof typeof PARAMETERS): unknown {
+function describeParameter(name: keyof typeof PARAMETERS, { representations }: Route): unknown {
   const { schema, description, example } = PARAMETERS[name];
-  return { name, in: 'query', description, schema: plain(schema), example };
+  const form = name === 'format' ? { ...schema, enum: formatsOf(representations) } : schema;
+  return { name, in: 'query', description, schema: plain(form), example };
+}
+
+/** The values of `format` that a route does not refuse. */
+function formatsOf(representations: readonly Representation[]): readonly Representation[] {
+  return LISTED.filter((name) => representations.includes(name));
 }
 
 function describeHeaders(names: readonly string[]): unknown {

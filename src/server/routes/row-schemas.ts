@@ -29,7 +29,7 @@ function eventColumns(): TProperties {
   return { ...Object.fromEntries(columns), timestamp: Event.properties.timestamp };
 }
 
-function listCell(list: TSchema): TSchema {
+export function listCell(list: TSchema): TSchema {
   const description = 'description' in list ? `${list.description} ` : '';
   return Type.String({ description: `${description}A JSON array.`, examples: ['["style","irony"]'] });
 }

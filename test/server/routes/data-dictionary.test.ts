@@ -11,6 +11,7 @@ import {
   type Column,
   DOCUMENT,
   describedRow,
+  INSIGHTS_AS_CSV,
   pointsMembers,
   renderDocument,
   TABLES,
@@ -50,11 +51,14 @@ const BUNDLE = {
   events: [
     visit(BLANK, BLANK, 7n, 70n),
     visit(CURIE, CURIE, 8n, 80n),
+    visit(ADA, CURIE, 7n, 70n),
+    visit(CURIE, ADA, 7n, 70n),
     {
       ...{ type: 'board', action: 'followed', owner_id: ADA, actor_id: ADA, board_id: 7n },
       timestamp: TIMESTAMP,
     },
   ],
+  adjustments: [{ user_id: ADA, board_id: 7n, points: 4, timestamp: TIMESTAMP, reason: 'kind' }],
 };
 
 function visit(owner_id: bigint, actor_id: bigint, board_id: bigint, pin_id: bigint) {
@@ -84,13 +88,14 @@ async function fetchRows(path: string, apikey = key): Promise<ParquetRows> {
   return await readParquetRows(await fetchBytes(`${path}?format=parquet`, apikey));
 }
 
-const namesOf = (columns: readonly Column[]) => columns.map(({ name }) => name);
+const namesOf = (columns: readonly Pick<Column, 'name'>[]) => columns.map(({ name }) => name);
 
 const DUCKDB_TYPES = {
   integer: 'BIGINT',
   text: 'VARCHAR',
   list: 'VARCHAR',
   instant: 'TIMESTAMP WITH TIME ZONE',
+  boolean: 'BOOLEAN',
 };
 
 const CELLS = {
@@ -98,6 +103,7 @@ const CELLS = {
   text: /^/,
   list: /^\[(".*")?\]$/,
   instant: /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}\+00:00$/,
+  boolean: /^(true|false)$/,
 };
 
 /** The names of the columns whose values differ, in whatever order the rows are. */
@@ -201,6 +207,54 @@ describe('docs/data-dictionary.md', () => {
       });
     });
   }
+
+  for (const { path: template, columns } of INSIGHTS_AS_CSV) {
+    describe(`under /insights/v1${template}`, () => {
+      const path = `/insights/v1${template.replace('{board-id}', '7').replace('{user-id}', `${ADA}`)}`;
+      const load = async (apikey?: string): Promise<string[][]> =>
+        parse((await fetchBytes(`${path}?format=csv`, apikey)).toString());
+
+      it('lists the columns of CSV in order, with the form of their values', async () => {
+        const [header, ...rows] = await load();
+        assert.deepEqual(header, namesOf(columns));
+        assert.ok(rows.length > 0);
+        for (const row of rows) {
+          for (const [at, { name, type, isOptional }] of columns.entries()) {
+            const cell = row[at] ?? '';
+            if (!isOptional || cell !== '') assert.match(cell, CELLS[type], name);
+          }
+        }
+      });
+
+      // The user in the path of a ledger has another id for a key that redacts ids. Ledgers of such
+      // keys are read by `test/contract/redacted-ids.test.ts`.
+      if (path.endsWith('ledger')) return;
+      it('says which columns each redaction changes', async () => {
+        const [, ...rows] = await load();
+        for (const field of REDACTABLE) {
+          const redact = { ...NO_REDACTION, [field]: true };
+          const [, ...redacted] = await load(await deployment.makeKey(ORGANIZATION, { redact }));
+          assert.deepEqual(
+            changedColumns(namesOf(columns), rows, redacted),
+            namesOf(columns.filter((column) => column.redacted.includes(field))),
+            field,
+          );
+        }
+      });
+    });
+  }
+
+  it('lists every table of the insights', async () => {
+    const document = JSON.parse((await fetchBytes('/insights/v1/openapi.json')).toString());
+    const paths = Object.entries<{ get: { responses: { 200: { content: object } } } }>(document.paths);
+    assert.deepEqual(
+      paths
+        .filter(([, { get }]) => 'text/csv' in get.responses[200].content)
+        .map(([path]) => path)
+        .sort(),
+      ['/v1/events', '/v1/points', ...INSIGHTS_AS_CSV.map(({ path }) => `/v1${path}`)].sort(),
+    );
+  });
 
   it('is right that all events routes have the same columns', async () => {
     const header = `${namesOf(TABLES[0]!.columns).join(',')}\r\n`;

@@ -11,6 +11,7 @@ import { EVENT_SECTIONS, LIST_FIELDS, POINTS_COLUMNS } from '../../../src/render
 import type { Variant } from '../../../src/render/text/rendered-body.ts';
 import { REPRESENTATIONS } from '../../../src/render/text/representations.ts';
 import type { Interface } from '../../../src/server/request/route.ts';
+import { INSIGHT_TABLES, type InsightTable } from '../../../src/server/routes/insight-tables.ts';
 import { INSIGHTS } from '../../../src/server/routes/insights.ts';
 import { describeVariant } from '../../../src/server/routes/openapi.ts';
 import { VARIANT_A } from '../../../src/server/routes/variant-a.ts';
@@ -19,7 +20,7 @@ import { VARIANT_B } from '../../../src/server/routes/variant-b.ts';
 export const DOCUMENT = join(import.meta.dirname, '../../../docs/data-dictionary.md');
 
 type Redactable = (typeof REDACTABLE)[number];
-type ColumnType = 'integer' | 'text' | 'list' | 'instant';
+type ColumnType = 'integer' | 'text' | 'list' | 'instant' | 'boolean';
 
 export interface Column {
   readonly name: string;
@@ -131,7 +132,7 @@ function meaningOf(components: Components, names: readonly string[], field: stri
 
 function typeOf({ type, format }: Property): ColumnType {
   if (format === 'date-time') return 'instant';
-  if (type === 'integer') return 'integer';
+  if (type === 'integer' || type === 'boolean') return type;
   return type === 'array' ? 'list' : 'text';
 }
 
@@ -227,6 +228,90 @@ export const TABLES: readonly ColumnTable[] = [
   },
 ];
 
+const BY_USER: ReadonlySet<string> = new Set(['user', 'owner', 'actor']);
+
+/** Columns of insights that are redacted and are no fields of users. */
+const REDACTED_TEXTS: Readonly<Record<string, readonly Redactable[]>> = {
+  'LedgerRow.what': ['id'],
+  'LedgerRow.reason': ['email', 'name', 'id'],
+};
+
+export interface InsightColumn {
+  readonly name: string;
+  readonly type: ColumnType;
+  /** Whether the value can be missing. */
+  readonly isOptional: boolean;
+  readonly redacted: readonly Redactable[];
+  readonly meaning: string;
+}
+
+export interface InsightColumns {
+  /** Below `/insights/v1`. */
+  readonly path: string;
+  /** Says what a row is. */
+  readonly introduction: string;
+  readonly columns: readonly InsightColumn[];
+}
+
+function insightColumns({ title, columns }: InsightTable): readonly InsightColumn[] {
+  const { required = [] } = COMPONENTS.insights[title]!;
+  return columns.map(({ name, path }) => ({
+    name,
+    type: path.at(-1) === 'tags' ? 'list' : typeOf(propertyOf(COMPONENTS.insights, title, name)),
+    isOptional: !required.includes(name),
+    redacted: BY_USER.has(path.at(-2) ?? '')
+      ? (REDACTED_FIELDS[path.at(-1)!] ?? [])
+      : (REDACTED_TEXTS[`${title}.${name}`] ?? []),
+    meaning: meaningOf(COMPONENTS.insights, [title], name),
+  }));
+}
+
+/** The insights that have CSV and are not in `TABLES`. */
+export const INSIGHTS_AS_CSV: readonly InsightColumns[] = [
+  {
+    path: '/activity',
+    introduction: `A row for each period and series. \`people\` is the same in all rows of a period. Without \`by\` there
+is one series; with it, series without events are left out. With \`by=board\`, the series of boards
+beyond the first \`top\` has no board.`,
+    columns: insightColumns(INSIGHT_TABLES.activity),
+  },
+  {
+    path: '/returning',
+    introduction: 'A row for each period.',
+    columns: insightColumns(INSIGHT_TABLES.returning),
+  },
+  {
+    path: '/heat-map',
+    introduction: 'A row for each hour of each day of the week, in the time zone of the request.',
+    columns: insightColumns(INSIGHT_TABLES.heatMap),
+  },
+  {
+    path: '/boards',
+    introduction: 'A row for each board, in the order of the ranking.',
+    columns: insightColumns(INSIGHT_TABLES.boards),
+  },
+  {
+    path: '/users',
+    introduction: 'A row for each user, in the order of the ranking.',
+    columns: insightColumns(INSIGHT_TABLES.users),
+  },
+  {
+    path: '/boards/{board-id}/pins',
+    introduction: 'A row for each pin, most events first.',
+    columns: insightColumns(INSIGHT_TABLES.pins),
+  },
+  {
+    path: '/boards/{board-id}/interactions',
+    introduction: 'A row for each actor and owner who are different users, most events first.',
+    columns: insightColumns(INSIGHT_TABLES.interactions),
+  },
+  {
+    path: '/boards/{board-id}/users/{user-id}/ledger',
+    introduction: `A row for each line of the ledger, in its order ([points.md](points.md)).`,
+    columns: insightColumns(INSIGHT_TABLES.ledger),
+  },
+];
+
 /** The members of a points record, in order. */
 export function pointsMembers(): readonly Column[] {
   const components = COMPONENTS.a;
@@ -246,6 +331,7 @@ const CSV_TYPES: Readonly<Record<ColumnType, string>> = {
   text: 'text',
   list: 'JSON array',
   instant: 'date-time',
+  boolean: 'boolean',
 };
 
 const PARQUET_TYPES: Readonly<Record<ColumnType, string>> = {
@@ -253,14 +339,34 @@ const PARQUET_TYPES: Readonly<Record<ColumnType, string>> = {
   text: '`STRING`',
   list: '`STRING` (a JSON array)',
   instant: '`TIMESTAMP(MILLIS, UTC)`',
+  boolean: '`BOOLEAN`',
 };
+
+function renderInsights(): string {
+  const tables = INSIGHTS_AS_CSV.map(({ path, introduction, columns }) => {
+    const rows = columns.map(
+      (column) =>
+        `| \`${column.name}\` | ${CSV_TYPES[column.type]} | ${column.isOptional ? 'yes' : 'no'} | ${redactionOf(column)} | ${column.meaning} |`,
+    );
+    const head = '| column | CSV | can be missing | redacted by | meaning |\n|---|---|---|---|---|';
+    return `### \`/insights/v1${path}\`\n${introduction}\n\n${head}\n${rows.join('\n')}\n`;
+  });
+  return `## Insights
+These insights are CSV with \`?format=csv\` or the header \`Accept: text/csv\`, and have no NDJSON and
+no Parquet. The rows are those of the JSON response, in its order. A nested object is a prefix:
+\`user_id\` is \`user.id\`. A value that can be missing is null in JSON and an empty cell in CSV; texts
+can also be blank. What JSON says about all rows together is not in CSV. The other insights,
+\`overview\` and \`participation\`, are JSON only.
+
+${tables.join('\n')}`;
+}
 
 function emptiness({ isBlank, isOfPin }: Column): string {
   if (isOfPin) return isBlank ? 'blank, or no pin' : 'no pin';
   return isBlank ? 'blank' : 'no';
 }
 
-function redactionOf({ redacted }: Column): string {
+function redactionOf({ redacted }: Pick<Column, 'redacted'>): string {
   if (redacted.length === 0) return 'no';
   // With the address, only names that derive from it are redacted.
   if (redacted[0] === 'name') return '`name`; derived names also `email`, `id`';
@@ -297,11 +403,11 @@ const INTRODUCTION = `# Data dictionary
 
 <!-- Generated: node test/server/routes/data-dictionary.ts -->
 
-This page lists every column of events, boards, users and points as CSV and Parquet, and every
-member of a points record. Request CSV with \`?format=csv\` and Parquet with \`?format=parquet\`, or
-with the header \`Accept\` ([contract.md](contract.md#representations)). Both formats have the same
-rows and columns; JSON and NDJSON have the same data under the same names. [recipes.md](recipes.md)
-shows how to read them with pandas, DuckDB, R and others.
+This page lists every column of events, boards, users and points as CSV and Parquet, of the insights
+as CSV, and every member of a points record. Request CSV with \`?format=csv\` and Parquet with
+\`?format=parquet\`, or with the header \`Accept\` ([contract.md](contract.md#representations)). Both
+formats have the same rows and columns; JSON and NDJSON have the same data under the same names.
+[recipes.md](recipes.md) shows how to read them with pandas, DuckDB, R and others.
 
 The columns have the names of the [fields of an import](import.md).
 
@@ -312,6 +418,7 @@ The columns have the names of the [fields of an import](import.md).
 | text | as it is; in double quotes where CSV requires it | \`STRING\` (UTF-8) | \`VARCHAR\` |
 | JSON array | a text such as \`["style","irony"]\`; no elements are \`[]\` | \`STRING\` | \`VARCHAR\` |
 | date-time | in UTC with milliseconds: \`2018-03-12T17:00:45.567+00:00\` | \`TIMESTAMP(MILLIS, UTC)\` | \`TIMESTAMP WITH TIME ZONE\` |
+| boolean | \`true\` or \`false\` | | |
 
 CSV is UTF-8 without a byte order mark. The first row contains the names of the columns, and rows
 end with CRLF. With \`excel=1\`, texts that a spreadsheet could run as a formula are preceded by an
@@ -343,7 +450,7 @@ same, and a pseudonym is never empty.
 `;
 
 export function renderDocument(): string {
-  return `${INTRODUCTION}${[...TABLES.map(renderTable), renderPoints()].join('\n')}`;
+  return `${INTRODUCTION}${[...TABLES.map(renderTable), renderInsights(), renderPoints()].join('\n')}`;
 }
 
 if (import.meta.main) writeFileSync(DOCUMENT, renderDocument());

@@ -1,0 +1,48 @@
+/** Tables of objects that are no records: CSV, written like `jsonAnswer`. */
+import { textAnswer } from './json-body.ts';
+import { renderTextCell, type TableNotation } from './notation.ts';
+import type { RenderedBody } from './rendered-body.ts';
+
+export interface TableColumn {
+  readonly name: string;
+  /** The names of the members that lead to the value in an object. */
+  readonly path: readonly string[];
+}
+
+/**
+ * A row for each object. The cell is empty if a member on the path to the value is null. A list is
+ * a JSON array in one cell.
+ */
+export async function tableAnswer(
+  notation: TableNotation,
+  columns: readonly TableColumn[],
+  objects: Iterable<object>,
+): Promise<RenderedBody> {
+  return await textAnswer(linesOf(notation, columns, objects));
+}
+
+function* linesOf(
+  notation: TableNotation,
+  columns: readonly TableColumn[],
+  objects: Iterable<object>,
+): Generator<string, void> {
+  yield `${columns.map(({ name }) => name).join()}\r\n`;
+  for (const object of objects) {
+    yield `${columns.map(({ path }) => renderValue(notation, valueAt(object, path))).join()}\r\n`;
+  }
+}
+
+function valueAt(object: object, path: readonly string[]): unknown {
+  let value: unknown = object;
+  for (const name of path) {
+    if (typeof value !== 'object' || value === null) return null;
+    value = (value as Readonly<Record<string, unknown>>)[name];
+  }
+  return value;
+}
+
+function renderValue(notation: TableNotation, value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'string') return renderTextCell(notation, value);
+  return Array.isArray(value) ? renderTextCell(notation, JSON.stringify(value)) : String(value);
+}
