@@ -237,6 +237,37 @@ export interface Participation {
   readonly at_risk_people: number;
 }
 
+export interface Attention {
+  readonly board: Board;
+  readonly at: string | null;
+  /** Days without activity after which a user is inactive. */
+  readonly days: number;
+  /** Users on the board. */
+  readonly people: number;
+  /** Median of their points; the lower one of two. */
+  readonly median_points: number;
+  /** Number of all inactive users. */
+  readonly inactive_people: number;
+  /** Number of all users with less than half the median. */
+  readonly behind_people: number;
+  /** Users who are inactive or behind. First those who never acted, fewest points first, then those without activity for longest. */
+  readonly attention: readonly {
+    readonly user: User;
+    readonly last: string | null;
+    readonly inactive_days: number | null;
+    /** Whether there is no event, or none for that many days. */
+    readonly inactive: boolean;
+    /** Whether the user has less than half the median of the points. */
+    readonly behind: boolean;
+    /** Points of the user on the board. */
+    readonly total_points: number;
+    /** Score of the user on the board. */
+    readonly participation_score: number;
+  }[];
+  /** Number of all users who are inactive or behind. */
+  readonly attention_people: number;
+}
+
 export interface RankedPin {
   readonly pin: {
     /** Pin. Can exceed 2^53: keep all digits. */
@@ -352,8 +383,10 @@ interface Parameters {
   readonly limit?: number;
   /** Start of a page, taken from the header `Link` of the previous page. Requires `limit`. */
   readonly cursor?: string;
-  /** Instant at which the pace is judged; by default that of the last event on the board. */
+  /** Instant at which pace and activity are judged; by default that of the last event on the board. */
   readonly at?: string;
+  /** Days of 24 hours without activity after which a user is inactive, 14 by default. */
+  readonly days?: number;
 }
 
 export interface Operations {
@@ -424,6 +457,12 @@ export interface Operations {
     readonly query: Pick<Parameters, 'at' | 'top'>;
     readonly answer: Participation;
   };
+  /** Users on a board without activity, or behind the others. */
+  readonly getAttention: {
+    readonly names: { readonly 'board-id': Id };
+    readonly query: Pick<Parameters, 'days' | 'at' | 'top' | 'format' | 'excel'>;
+    readonly answer: Attention;
+  };
   /** The pins of a board with the most events. */
   readonly rankPins: {
     readonly names: { readonly 'board-id': Id };
@@ -455,6 +494,7 @@ export const PATHS = {
   findEvents: '/v1/events',
   listPoints: '/v1/points',
   getParticipation: '/v1/boards/{board-id}/participation',
+  getAttention: '/v1/boards/{board-id}/attention',
   rankPins: '/v1/boards/{board-id}/pins',
   getInteractions: '/v1/boards/{board-id}/interactions',
   getLedger: '/v1/boards/{board-id}/users/{user-id}/ledger',

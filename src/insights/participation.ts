@@ -120,7 +120,7 @@ function elapsedAt({ fromMs, untilMs }: Span, atMs: number): number | undefined 
  * The lower median; 0 if there are no totals. A binary search for the least integer that half of
  * the totals do not exceed, because sorting a million totals would block the event loop.
  */
-async function medianOf(totals: Float64Array): Promise<number> {
+export async function medianOf(totals: Float64Array): Promise<number> {
   const half = (totals.length + 1) >> 1;
   let low = 0;
   let high = await largestOf(totals);

@@ -110,7 +110,7 @@ function sizeOf({ counts }: Dataset, column: RankingColumn | 'pin'): number {
 }
 
 /** The instant of the latest event by index; negative infinity if there is none. */
-async function findLast(dataset: Dataset, asked: Asked, by: RankingColumn): Promise<Float64Array> {
+export async function findLast(dataset: Dataset, asked: Asked, by: RankingColumn): Promise<Float64Array> {
   const input = { by, size: sizeOf(dataset, by), wanted: kindsOf(dataset, asked.action) };
   return await latestOf(await countSelected(dataset, asked, LATEST, input));
 }

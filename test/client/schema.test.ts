@@ -39,6 +39,7 @@ const FIGURES = {
   listPoints: 'points',
   getParticipation: 'participation',
   getInteractions: 'interactions',
+  getAttention: 'attention',
   getLedger: 'ledger',
 } as const satisfies Record<keyof Insights.Operations, keyof InsightsClient>;
 

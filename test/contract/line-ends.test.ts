@@ -53,7 +53,7 @@ const PATHS = [
     'points',
     'points?limit=3',
   ].map((path) => `/insights/v1/${path}`),
-  ...['pins', 'participation', 'interactions', 'users/1/ledger'].map(
+  ...['pins', 'participation', 'attention', 'interactions', 'users/1/ledger'].map(
     (path) => `/insights/v1/boards/7/${path}`,
   ),
 ];

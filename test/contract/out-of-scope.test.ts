@@ -46,6 +46,7 @@ const VALUES: Readonly<Record<ParameterName, string | undefined>> = {
     key: 'board',
     action: 'visited',
     top: '1',
+    days: '7',
   },
   ...{ interval: 'month', zone: 'Europe/Vienna', by: 'board', order: 'recent' },
 };

@@ -49,6 +49,13 @@ const ROWS = {
     json.map((one) => [...board(one.board), one.events, one.people, one.last]),
   users: (json: readonly { user: User; events: number; boards: number; last: string }[]): Cells =>
     json.map((one) => [...user(one.user), one.events, one.boards, one.last]),
+  attention: (json: {
+    readonly attention: readonly ({ readonly user: User } & Readonly<Record<string, unknown>>)[];
+  }): Cells =>
+    json.attention.map((one) => [
+      ...[...user(one.user), one['last'], one['inactive_days'], one['inactive'], one['behind']],
+      ...[one['total_points'], one['participation_score']],
+    ]),
   pins: (json: {
     readonly ranked: readonly {
       readonly pin: { id: string; title: string; web_url: string; tags: readonly string[] };
@@ -115,6 +122,7 @@ describe('insights as CSV', () => {
           parseExact((await get(`${deployment.url}/b/v1/${of}`, key)).text) as readonly { id: string }[];
         const users = await list('users');
         for (const { id } of await list('boards')) {
+          await checkTable(key, 'attention', `boards/${id}/attention?days=1`);
           await checkTable(key, 'pins', `boards/${id}/pins`);
           await checkTable(key, 'interactions', `boards/${id}/interactions`);
           for (const one of users) await checkTable(key, 'ledger', `boards/${id}/users/${one.id}/ledger`);

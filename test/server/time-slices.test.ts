@@ -11,6 +11,7 @@ import type { Parameters } from '../../src/server/request/parameters.ts';
 import type { AnyAnswer, Ask } from '../../src/server/request/route.ts';
 import {
   answerActivity,
+  answerAttention,
   answerHeatMap,
   answerInteractions,
   answerLedger,
@@ -99,6 +100,7 @@ describe('a request that processes many rows', () => {
     pins: () => answerPins(ask({}), BOARD),
     interactions: () => answerInteractions(ask({}), BOARD),
     participation: () => answerParticipation(ask({}), BOARD),
+    attention: () => answerAttention(ask({}), BOARD),
     ledger: () => answerLedger(ask({}), BOARD, USER),
   };
   for (const [name, answer] of Object.entries(insights)) {

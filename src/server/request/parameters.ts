@@ -21,6 +21,7 @@ export interface Parameter<T> {
 
 const LARGEST_LIMIT = 10_000;
 const MOST_TOP = 1_000;
+const MOST_DAYS = 3_650;
 
 /** One type, because most client generators turn a union into a value of any type. */
 const INSTANT = Type.String({
@@ -142,8 +143,13 @@ export const PARAMETERS = {
     example: 10,
     expected: `an integer from 1 to ${MOST_TOP}`,
   }),
+  days: bySchema(Type.Integer({ minimum: 1, maximum: MOST_DAYS }), {
+    description: 'Days of 24 hours without activity after which a user is inactive, 14 by default.',
+    example: 14,
+    expected: `an integer from 1 to ${MOST_DAYS}`,
+  }),
   at: instant(
-    'Instant at which the pace is judged; by default that of the last event on the board.',
+    'Instant at which pace and activity are judged; by default that of the last event on the board.',
     '1514764800000',
   ),
 } as const;

@@ -1,6 +1,7 @@
 /** The responses of the insights: results of `src/insights`, with the field names of the API. */
 import { EARLIEST_INSTANT_MS, formatInstant, LATEST_INSTANT_MS } from '../../domain/instant.ts';
 import { type Activity, countActivity, countReturning } from '../../insights/activity.ts';
+import { findAttention } from '../../insights/attention.ts';
 import { countThreads } from '../../insights/count-threads.ts';
 import { type Groups, groupsOf, noGroups } from '../../insights/groups.ts';
 import { countHoursOfWeek } from '../../insights/heat-map.ts';
@@ -23,6 +24,7 @@ import { answerTable, INSIGHT_TABLES } from './insight-tables.ts';
 const DEFAULT_SERIES = 10;
 const DEFAULT_RANKED = 50;
 const DEFAULT_EDGES = 200;
+const DEFAULT_DAYS = 14;
 const HOURS_OF_DAY = 24;
 
 export async function answerOverview(ask: Ask): Promise<RenderedBody> {
@@ -187,6 +189,29 @@ export async function answerParticipation(ask: Ask, board: number): Promise<Rend
     at_risk: atRisk.map(({ user, ...points }) => ({ user: describe.user(user), ...inWords(points) })),
     at_risk_people: figures.atRiskCount,
   });
+}
+
+export async function answerAttention(ask: Ask, board: number): Promise<RenderedBody> {
+  const { dataset, scope, parameters } = ask;
+  const { days = DEFAULT_DAYS, top: most = DEFAULT_RANKED } = parameters;
+  const { lastMs } = await summarize(dataset, { scope, range: {}, board });
+  const atMs = parameters.at ?? lastMs;
+  const asked = { scope, board, threads: countThreads };
+  const found = await findAttention(dataset, asked, { atMs: atMs ?? 0, days, most });
+  const describe = await ask.rendering.described();
+  const rows = () =>
+    found.users.map(({ user, ...one }) => ({
+      user: describe.user(user),
+      ...{ last: instantOrNull(one.lastMs), inactive_days: one.inactiveDays ?? null },
+      ...{ inactive: one.isInactive, behind: one.isBehind, ...inWords(one) },
+    }));
+  const whole = () => ({
+    ...{ board: describe.board(board), at: instantOrNull(atMs), days },
+    ...{ people: found.people, median_points: found.medianPoints },
+    ...{ inactive_people: found.inactiveCount, behind_people: found.behindCount },
+    ...{ attention: rows(), attention_people: found.count },
+  });
+  return await answerTable(ask, INSIGHT_TABLES.attention, { rows, whole });
 }
 
 export async function answerInteractions(ask: Ask, board: number): Promise<RenderedBody> {

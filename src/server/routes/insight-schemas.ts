@@ -154,6 +154,31 @@ export const Participation = named('Participation', {
   at_risk_people: Count('Number of all users at risk.'),
 });
 
+export const AttentionItem = Type.Object({
+  user: UserOfVariantB,
+  last: orNull(Instant('Last event of the user on the board.')),
+  inactive_days: orNull(Count('Whole days since then.')),
+  inactive: Type.Boolean({ description: 'Whether there is no event, or none for that many days.' }),
+  behind: Type.Boolean({ description: 'Whether the user has less than half the median of the points.' }),
+  total_points: Count('Points of the user on the board.'),
+  participation_score: Count('Score of the user on the board.'),
+});
+
+export const Attention = named('Attention', {
+  board: BoardOfVariantB,
+  at: orNull(Instant('Time for which activity is judged.')),
+  days: Count('Days without activity after which a user is inactive.'),
+  people: Count('Users on the board.'),
+  median_points: Count('Median of their points; the lower one of two.'),
+  inactive_people: Count('Number of all inactive users.'),
+  behind_people: Count('Number of all users with less than half the median.'),
+  attention: Type.Array(AttentionItem, {
+    description:
+      'Users who are inactive or behind. First those who never acted, fewest points first, then those without activity for longest.',
+  }),
+  attention_people: Count('Number of all users who are inactive or behind.'),
+});
+
 export const Interactions = named('Interactions', {
   board: BoardOfVariantB,
   people: Type.Array(UserOfVariantB, { description: 'All users in the edges.' }),

@@ -10,6 +10,7 @@ import type { ParameterName } from '../request/parameters.ts';
 import type { Ask } from '../request/route.ts';
 import {
   ActivityItem,
+  AttentionItem,
   HeatMapItem,
   InteractionItem,
   LedgerLine,
@@ -35,6 +36,7 @@ export const INSIGHT_TABLES = {
   boards: tableOf('RankedBoardRow', RankedBoard),
   users: tableOf('RankedUserRow', RankedUser),
   pins: tableOf('RankedPinRow', RankedPin),
+  attention: tableOf('AttentionRow', AttentionItem),
   interactions: tableOf('InteractionRow', InteractionItem),
   ledger: tableOf('LedgerRow', LedgerLine),
 } satisfies Readonly<Record<string, InsightTable>>;

@@ -9,6 +9,7 @@ import { identifierNamed, type Route, type VariantTable } from '../request/route
 import { EVENT_LIST } from './event-routes.ts';
 import {
   answerActivity,
+  answerAttention,
   answerEvents,
   answerHeatMap,
   answerInteractions,
@@ -22,6 +23,7 @@ import {
 } from './insight-responses.ts';
 import {
   Activity,
+  Attention,
   HeatMap,
   Interactions,
   LedgerOfUser,
@@ -186,6 +188,30 @@ const OF_BOARD: readonly Route[] = [
     parameters: ['at', 'top'],
     name: (text) => ({ by: 'id', value: identifierNamed('board-id', text) }),
     answer: answerParticipation,
+  },
+  {
+    ...figures(Attention, {
+      ...{ board: BOARD, at: NOON, days: 14, people: 2, median_points: 15 },
+      ...{ inactive_people: 1, behind_people: 1 },
+      attention: [
+        {
+          ...{ user: USER, last: null, inactive_days: null, inactive: true, behind: true },
+          ...{ total_points: 0, participation_score: 0 },
+        },
+      ],
+      attention_people: 1,
+    }),
+    ...asTable(INSIGHT_TABLES.attention),
+    operation: 'getAttention',
+    path: '/boards/{board-id}/attention',
+    summary: 'Users on a board without activity, or behind the others',
+    description:
+      'A user is inactive without an event on the board, or without one in the `days` days before `at`. A user is behind with less than half the median of the points of all users on the board. Points are those of all time. CSV has only the users.',
+    of: 'board',
+    names: [boardId('board-id')],
+    parameters: ['days', 'at', 'top', ...TABLE_PARAMETERS],
+    name: (text) => ({ by: 'id', value: identifierNamed('board-id', text) }),
+    answer: answerAttention,
   },
   {
     ...figures(RankedPins, {

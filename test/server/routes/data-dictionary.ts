@@ -296,6 +296,12 @@ beyond the first \`top\` has no board.`,
     columns: insightColumns(INSIGHT_TABLES.users),
   },
   {
+    path: '/boards/{board-id}/attention',
+    introduction: `A row for each user who needs attention, in the order of the JSON response
+([points.md](points.md#who-needs-attention)).`,
+    columns: insightColumns(INSIGHT_TABLES.attention),
+  },
+  {
     path: '/boards/{board-id}/pins',
     introduction: 'A row for each pin, most events first.',
     columns: insightColumns(INSIGHT_TABLES.pins),

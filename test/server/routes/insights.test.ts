@@ -22,7 +22,7 @@ const ROUTES = [
   ...['/points', '/points?format=csv', '/points?limit=2'],
   ...['/activity?interval=month&by=role', '/returning?interval=month', '/heat-map', '/boards', '/users'],
 ];
-const OF_BOARD = ['participation', 'pins', 'interactions', `users/${ADA}/ledger`];
+const OF_BOARD = ['participation', 'attention', 'pins', 'interactions', `users/${ADA}/ledger`];
 
 let world: World;
 before(async () => {
@@ -119,6 +119,42 @@ describe('participation on a board', () => {
     assert.equal((await measure([0, 5], 1000)).atRiskCount, 0);
     const { people, medianPoints, distribution } = await measure([], 1500);
     assert.deepEqual([people, medianPoints, Math.max(...distribution)], [0, 0, 0]);
+  });
+});
+
+describe('who needs attention on a board', () => {
+  /** Ada, Mute and Zoë are on the board with 9, 0 and 5 points. */
+  const MONDAY_MS = Date.parse('2018-03-12T17:00:45.567Z');
+
+  const listed = async (query: string) => {
+    const { attention } = await load(`/boards/${RHETORIC}/attention?${query}`);
+    return (attention as { user: { name: string }; last: string | null; inactive: boolean }[]).map(
+      ({ user, last, inactive }) => [user.name.split(' ')[0], last === null, inactive],
+    );
+  };
+  const mute = ['Mute', true, true];
+
+  it('is who has been inactive for exactly that many days, or never acted', async () => {
+    assert.deepEqual(await listed(''), [mute]);
+    assert.deepEqual(await listed(`days=1&at=${MONDAY_MS + 86_399_999}`), [mute]);
+    const both = [mute, ['Ada', false, true], ['Zoë', false, true]];
+    assert.deepEqual(await listed(`days=1&at=${MONDAY_MS + 86_400_000}`), both);
+    assert.deepEqual(await listed(`days=1&at=${MONDAY_MS + 86_400_000}&top=2`), both.slice(0, 2));
+  });
+
+  it('ignores events after the instant', async () => {
+    assert.deepEqual(await listed(`at=${MONDAY_MS}`), [mute]);
+    assert.deepEqual(await listed(`at=${MONDAY_MS - 1}`), [mute, ['Zoë', true, true], ['Ada', true, true]]);
+  });
+
+  it('says how many there are, and the median with which points are compared', async () => {
+    const { attention: _, board: __, ...whole } = await load(`/boards/${RHETORIC}/attention?top=1`);
+    assert.deepEqual(whole, {
+      ...{ at: '2018-03-14T10:00:00.001+00:00', days: 14, people: 3, median_points: 5 },
+      ...{ inactive_people: 1, behind_people: 1, attention_people: 1 },
+    });
+    const empty = await load(`/boards/${EMPTY}/attention`);
+    assert.deepEqual([empty['at'], empty['people'], empty['attention']], [null, 0, []]);
   });
 });
 
@@ -261,6 +297,7 @@ describe('requests for insights', () => {
   it('are refused with a remedy if they are malformed', async () => {
     for (const [path, code] of [
       ['/points?action=visited', 'parameter-unknown'],
+      [`/boards/${RHETORIC}/attention?days=0`, 'parameter-malformed'],
       ['/points?limit=0', 'parameter-malformed'],
       ['/points?excel=1', 'parameter-malformed'],
       ['/points?start=2&end=1', 'range-reversed'],
@@ -298,7 +335,12 @@ it('the document of the insights requires no key and lists every route', async (
   const reply = await get(`${world.url}${BASE}/openapi.json`, undefined);
   assert.equal(reply.status, 200);
   assert.deepEqual(Object.keys(JSON.parse(reply.text).paths).sort(), [
-    ...['/v1/activity', '/v1/boards', '/v1/boards/{board-id}/interactions'],
+    ...[
+      '/v1/activity',
+      '/v1/boards',
+      '/v1/boards/{board-id}/attention',
+      '/v1/boards/{board-id}/interactions',
+    ],
     ...['/v1/boards/{board-id}/participation', '/v1/boards/{board-id}/pins'],
     ...[
       '/v1/boards/{board-id}/users/{user-id}/ledger',
