@@ -149,7 +149,7 @@ interface Parameters {
   readonly cursor?: string;
   /** Representation, for clients that cannot send `Accept`. */
   readonly format?: 'json' | 'ndjson' | 'csv' | 'parquet';
-  /** With `1`, CSV for Excel and other spreadsheets: text that they could run as a formula is preceded by an apostrophe. Requires CSV. Not suitable for import. */
+  /** With `1`, CSV for Excel and other spreadsheets: it starts with a byte order mark, and text that they could run as a formula is preceded by an apostrophe. Requires CSV. Not suitable for import. */
   readonly excel?: '1';
   /** Only changes since an earlier response: the value of its header `Sync-Token`, or `start` for everything in the form of changes (with `sync_id`, `forgotten` and `deleted`). JSON and NDJSON only. */
   readonly since?: string;

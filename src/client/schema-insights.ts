@@ -375,7 +375,7 @@ interface Parameters {
   readonly top?: number;
   /** Representation, for clients that cannot send `Accept`. */
   readonly format?: 'json' | 'ndjson' | 'csv' | 'parquet';
-  /** With `1`, CSV for Excel and other spreadsheets: text that they could run as a formula is preceded by an apostrophe. Requires CSV. Not suitable for import. */
+  /** With `1`, CSV for Excel and other spreadsheets: it starts with a byte order mark, and text that they could run as a formula is preceded by an apostrophe. Requires CSV. Not suitable for import. */
   readonly excel?: '1';
   /** `events` (default): most events first. `recent`: latest event first. */
   readonly order?: 'events' | 'recent';

@@ -7,7 +7,7 @@ import { Chunk, memoryOf } from './chunk.ts';
 
 const CHUNK_BYTES = 256 * 1024;
 
-/** ASCII texts around the items of a response. */
+/** Texts around the items of a response, whose characters are one byte each. */
 export interface Frame {
   readonly beforeFirst: string;
   readonly beforeOthers: string;

@@ -34,10 +34,14 @@ const CSV_FORM = {
   mediaType: 'text/csv',
   contentType: 'text/csv; charset=utf-8; header=present',
   isEncodable: true,
-  frame: (columns: string) => ({
-    ...{ beforeFirst: `${columns}\r\n`, afterEach: '\r\n', empty: `${columns}\r\n` },
-  }),
 } as const;
+
+/** A byte order mark in UTF-8, one character for each byte. Without it, Excel expects no UTF-8. */
+export const BYTE_ORDER_MARK = '\u00ef\u00bb\u00bf';
+
+const csvFrame = (columns: string) => ({
+  ...{ beforeFirst: `${columns}\r\n`, afterEach: '\r\n', empty: `${columns}\r\n` },
+});
 
 /** In order of preference, for a client that accepts several equally. */
 export const REPRESENTATIONS = {
@@ -46,9 +50,12 @@ export const REPRESENTATIONS = {
     frame: () => ({ beforeFirst: '[', beforeOthers: ',', afterLast: ']', empty: '[]' }),
   },
   ndjson: { ...JSON_FORM, mediaType: 'application/x-ndjson', frame: () => ({ afterEach: '\n' }) },
-  csv: { ...CSV_FORM, isListed: true, notation: 'csv' },
+  csv: { ...CSV_FORM, isListed: true, notation: 'csv', frame: csvFrame },
   /** CSV for spreadsheets, selected by `excel=1`. */
-  excel: { ...CSV_FORM, isListed: false, notation: 'excel' },
+  excel: {
+    ...{ ...CSV_FORM, isListed: false, notation: 'excel' },
+    frame: (columns) => csvFrame(BYTE_ORDER_MARK + columns),
+  },
   /** Not encodable, because the format is compressed already. */
   parquet: { mediaType: 'application/vnd.apache.parquet', isListed: true, isEncodable: false },
   /** For events only. Not encodable, because live events must not wait in a compressor. */

@@ -26,7 +26,7 @@ function* linesOf(
   columns: readonly TableColumn[],
   objects: Iterable<object>,
 ): Generator<string, void> {
-  yield `${columns.map(({ name }) => name).join()}\r\n`;
+  yield `${notation === 'excel' ? '\ufeff' : ''}${columns.map(({ name }) => name).join()}\r\n`;
   for (const object of objects) {
     yield `${columns.map(({ path }) => renderValue(notation, valueAt(object, path))).join()}\r\n`;
   }

@@ -97,7 +97,7 @@ export const PARAMETERS = {
   }),
   excel: bySchema(Type.Enum(['1']), {
     description:
-      'With `1`, CSV for Excel and other spreadsheets: text that they could run as a formula is preceded by an apostrophe. Requires CSV. Not suitable for import.',
+      'With `1`, CSV for Excel and other spreadsheets: it starts with a byte order mark, and text that they could run as a formula is preceded by an apostrophe. Requires CSV. Not suitable for import.',
     example: '1',
     expected: '1, or be left out',
   }),

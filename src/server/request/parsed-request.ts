@@ -227,5 +227,7 @@ function tagParameters({ parameters, representations }: Route): readonly Paramet
 function formText({ route, parameters, representation, encoding }: ParsedRequest, key: KeyEntry): string {
   const given = tagParameters(route).map((parameter) => parameters[parameter] ?? null);
   const exact = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
-  return JSON.stringify([given, redactionText(key.redact), representation, encoding], exact);
+  // Earlier versions of Corkboard wrote no byte order mark.
+  const form = representation === 'excel' ? 'excel 2' : representation;
+  return JSON.stringify([given, redactionText(key.redact), form, encoding], exact);
 }

@@ -427,8 +427,8 @@ The columns have the names of the [fields of an import](import.md).
 | boolean | \`true\` or \`false\` | | |
 
 CSV is UTF-8 without a byte order mark. The first row contains the names of the columns, and rows
-end with CRLF. With \`excel=1\`, texts that a spreadsheet could run as a formula are preceded by an
-apostrophe ([recipes.md](recipes.md#excel-and-power-bi)).
+end with CRLF. With \`excel=1\`, CSV starts with a byte order mark, and texts that a spreadsheet could
+run as a formula are preceded by an apostrophe ([recipes.md](recipes.md#excel-and-power-bi)).
 
 Identifiers have 64 bits. Programs that read numbers as floating point round them beyond 2^53.
 

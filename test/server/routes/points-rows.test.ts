@@ -91,7 +91,7 @@ describe('many rows of points', () => {
         rows.map((row) => row.map(String)),
       );
       const excel = await get(`${url}${PATH}?format=csv&excel=1`, key);
-      assert.equal(excel.text, csv.text.replaceAll(',=User', ",'=User"));
+      assert.equal(excel.text, `\ufeff${csv.text.replaceAll(',=User', ",'=User")}`);
       const parquet = await fetch(`${url}${PATH}?format=parquet`, { headers: { apikey: key } });
       const read = await readParquetRows(new Uint8Array(await parquet.arrayBuffer()));
       assert.deepEqual(read.rows, rows);
