@@ -49,7 +49,7 @@ export const SETS = {
     'test/contract/{long-answers,oulad,same-bytes,stackexchange}.test.ts',
     'test/dataset/{duckdb,increments}.test.ts',
     'test/fuzz/*.test.ts',
-    'test/ingest/formats/{derivation,hostile,known,moodle-log,properties}.test.ts',
+    'test/ingest/formats/{derivation,hostile,known,moodle-log,oneroster-changes,properties}.test.ts',
     'test/ingest/formats/{stack-exchange,xapi}.test.ts',
     'test/ingest/records/plain-events.test.ts',
     'test/layers.test.ts',

@@ -58,10 +58,17 @@ const LONGEST_REASON = 200;
 const OTHER_REASONS = 'other reasons';
 
 /**
- * Throws `option-malformed` when a required option is missing, or an input that must be read twice
- * cannot be.
+ * Throws `option-malformed` when a required option is missing, a kind cannot be replaced, or an
+ * input that must be read twice cannot be.
  */
 export function checkExternal({ format, options }: ExternalFormat, inputs: readonly Input[]): void {
+  const kept = options.replaced?.find((kind) => format.replaceable?.includes(kind) !== true);
+  if (kept !== undefined) {
+    throw new AppError(
+      'option-malformed',
+      `Files of the format ${format.name} do not contain all ${kept}. Leave out --replace ${kept}.`,
+    );
+  }
   // This translator is used only for these checks; it derives nothing.
   if (format.open(options, plainDerivation).survey === undefined) return;
   const stream = inputs.find(({ byteLength }) => byteLength === undefined);

@@ -144,7 +144,7 @@ const WAIT_MS = 600_000;
  */
 export async function importBundle(options: ImportOptions): Promise<ImportReport> {
   const startMs = performance.now();
-  const { foreign } = options;
+  const foreign = options.foreign && withReplaced(options.foreign, options.replaced);
   const { inputs, settings: settingsFiles, passedOver } = await findInputs(options);
   // Checked before the organization is created or a file is written.
   if (foreign !== undefined) checkExternal(foreign, inputs);
@@ -220,6 +220,13 @@ export async function importBundle(options: ImportOptions): Promise<ImportReport
   } finally {
     await publication.discard();
   }
+}
+
+function withReplaced(
+  { format, options }: ExternalFormat,
+  replaced: ImportOptions['replaced'],
+): ExternalFormat {
+  return { format, options: { ...options, replaced } };
 }
 
 async function findInputs(options: ImportOptions) {

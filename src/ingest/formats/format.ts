@@ -2,6 +2,7 @@
  * Records of other software as events of a bundle. Each format is a small file that defines which
  * event a record represents. Missing values are derived by the rules in docs/other-formats.md.
  */
+import { UNKNOWN_OWNER_EMAIL } from '../../domain/unknown-owner.ts';
 import type { Written } from '../fields/form.ts';
 import { Refusal } from '../fields/refusal.ts';
 import type { DateOrder, FormatName } from './choices.ts';
@@ -162,6 +163,8 @@ export interface FormatOptions {
    * Takes precedence over the format's own table.
    */
   readonly mapping?: Readonly<Record<string, string | null>> | undefined;
+  /** Kinds of which the files must contain all records. */
+  readonly replaced?: readonly string[] | undefined;
 }
 
 /**
@@ -184,6 +187,8 @@ export interface Format {
   readonly files?: RegExp;
   /** Whether its files refer to each other, so that one translator reads all of them. */
   readonly isWhole?: boolean;
+  /** Kinds of which its files can contain all records, for `--replace`; absent: none. */
+  readonly replaceable?: readonly string[];
   /** Whether its times are local, so that it requires a time zone. */
   readonly isLocal?: boolean;
   /**
@@ -198,7 +203,7 @@ export interface Format {
  */
 export const UNKNOWN_OWNER: NamedPerson = {
   id: 0n,
-  email: derived('unknown@owner.invalid'),
+  email: derived(UNKNOWN_OWNER_EMAIL),
   name: derived('Unknown'),
 };
 

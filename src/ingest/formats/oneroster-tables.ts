@@ -2,8 +2,12 @@
  * The CSV files of OneRoster 1.2 that an import reads, recognized by their columns (decision 69),
  * and what all of their rows have.
  */
+import { quote, text } from '../fields/fields.ts';
 import { Refusal } from '../fields/refusal.ts';
 import { type FormatSource, wordOf } from './format.ts';
+
+/** By the standard. Limits the memory for the texts by which rows refer to each other. */
+const LONGEST_SOURCED_ID = 255;
 
 /**
  * Columns that tell the files from each other and from those that are not read, such as
@@ -40,12 +44,19 @@ export function statusOf(row: FormatSource, isDelta: boolean): RosterStatus {
   if (isDelta && status === '') throw new Refusal('status', 'is required in a file with changes (delta)');
   if (status === '' || status === 'active') return 'active';
   if (status === 'tobedeleted') return status;
-  throw new Refusal('status', `must be active or tobedeleted, but is "${status}"`);
+  throw new Refusal('status', `must be active or tobedeleted, but is ${quote(status)}`);
 }
 
 /** The cell of a column that must not be empty. Throws `Refusal`. */
 export function cellOf(row: FormatSource, column: string): string {
-  const cell = wordOf(row[column]);
+  const cell = text.read(wordOf(row[column]), column, true) ?? '';
   if (cell === '') throw new Refusal(column, 'is required');
   return cell;
+}
+
+/** The `sourcedId` in a column, which must not be empty. Throws `Refusal`. */
+export function sourcedIdOf(row: FormatSource, column: string): string {
+  const id = cellOf(row, column);
+  if (id.length <= LONGEST_SOURCED_ID) return id;
+  throw new Refusal(column, `must have at most ${LONGEST_SOURCED_ID} characters, but has ${id.length}`);
 }

@@ -4,6 +4,7 @@
  * (decision 98).
  */
 import { AppError } from '../../domain/app-error.ts';
+import { quote } from '../fields/fields.ts';
 import { Refusal } from '../fields/refusal.ts';
 import {
   type Derivation,
@@ -18,7 +19,14 @@ import {
   type Translator,
   wordOf,
 } from './format.ts';
-import { cellOf, ROSTER_FILES, type RosterTable, statusOf, tableOf } from './oneroster-tables.ts';
+import {
+  cellOf,
+  ROSTER_FILES,
+  type RosterTable,
+  sourcedIdOf,
+  statusOf,
+  tableOf,
+} from './oneroster-tables.ts';
 
 /** Class role by role in an enrollment. A user with several has the first of this table. */
 export const ENROLLMENT_ROLES: Readonly<Record<string, string>> = {
@@ -28,39 +36,66 @@ export const ENROLLMENT_ROLES: Readonly<Record<string, string>> = {
   student: 'student',
 };
 
+const ROLES: readonly string[] = Object.keys(ENROLLMENT_ROLES);
+
+/** Properties of the manifest that are read. */
+const PROPERTY = /^(?:oneroster\.version|file\.\w{1,50})$/;
 const VERSIONS: ReadonlySet<string> = new Set(['1.1', '1.2']);
+/** The file with the records of a kind. */
+const FILES: ReadonlyMap<string, RosterTable> = new Map([
+  ['users', 'users'],
+  ['boards', 'classes'],
+  ['memberships', 'enrollments'],
+]);
+/** What rows refer to is kept in memory, and a `Set` holds at most 16 million entries. */
+const MOST_ROWS = 10_000_000;
 
 export const oneroster: Format = {
   name: 'oneroster',
   forms: ['csv'],
   files: ROSTER_FILES,
   isWhole: true,
+  replaceable: [...FILES.keys()],
   open: (options, derivation) => new Roster(options, derivation),
 };
 
 class Roster implements Translator {
   readonly #derivation: Derivation;
-  /** Values in the manifest, by name of property. */
+  readonly #replaced: readonly string[];
+  /** The version and the modes of files in the manifest, by name of property. */
   readonly #manifest = new Map<string, string>();
   readonly #schools = new Map<string, string>();
   readonly #courses = new Map<string, string>();
-  /** Roles in organizations and in classes, by `sourcedId` of the user. */
+  /** The `sourcedId` of each row in users.csv. */
+  readonly #users = new Set<string>();
+  /** Roles in organizations, by `sourcedId` of the user. */
   readonly #roles = new Map<string, string>();
-  readonly #classRoles = new Map<string, string>();
+  /** Likewise, the roles in enrollments. */
+  readonly #enrollmentRoles = new Map<string, string>();
+  /** Class and user of each enrollment that is not to be deleted. */
+  readonly #enrolled = new Set<string>();
+  #rows = 0;
 
-  constructor({ mapping }: FormatOptions, derivation: Derivation) {
+  constructor({ mapping, replaced = [] }: FormatOptions, derivation: Derivation) {
     if (mapping !== undefined) {
       throw new AppError('option-malformed', 'OneRoster has no events. Leave out --mapping.');
     }
+    this.#replaced = replaced;
     this.#derivation = derivation;
   }
 
   survey(row: FormatSource): void {
+    this.#rows += 1;
+    if (this.#rows > MOST_ROWS) {
+      throw new AppError('option-malformed', 'A roster of more than 10 million rows cannot be imported.');
+    }
     const table = tableOf(row);
-    if (table === 'manifest') this.#manifest.set(wordOf(row['propertyName']), wordOf(row['value']));
+    if (table === 'manifest') this.#surveyManifest(row);
     if (table === 'orgs') note(this.#schools, row, 'name');
     if (table === 'courses') note(this.#courses, row, 'title');
-    if (wordOf(row['status']) === 'tobedeleted') return;
+    if (table === 'users') this.#users.add(copied(sourcedIdOf(row, 'sourcedId')));
+    // The mode of the file may be unknown yet.
+    if (statusOf(row, false) === 'tobedeleted') return;
     if (table === 'roles') this.#surveyRole(row);
     if (table === 'enrollments') this.#surveyEnrollment(row);
   }
@@ -71,36 +106,72 @@ class Roster implements Translator {
       throw new Refusal('manifest.csv', 'is missing, or has no oneroster.version: give the whole folder');
     }
     if (!VERSIONS.has(version))
-      throw new Refusal('oneroster.version', `must be 1.2 or 1.1, but is ${version}`);
+      throw new Refusal('oneroster.version', `must be 1.2 or 1.1, but is ${quote(version)}`);
+    for (const kind of this.#replaced) this.#checkReplaced(kind);
     // The manifest can be read after the files that it declares absent.
-    const surveyed = { orgs: this.#schools, courses: this.#courses, roles: this.#roles };
-    for (const [table, values] of Object.entries({ ...surveyed, enrollments: this.#classRoles })) {
-      if (this.#manifest.get(`file.${table}`) === 'absent') values.clear();
+    const surveyed: readonly (readonly [RosterTable, { clear(): void }])[] = [
+      ['orgs', this.#schools],
+      ['courses', this.#courses],
+      ['users', this.#users],
+      ['roles', this.#roles],
+      ['enrollments', this.#enrollmentRoles],
+      ['enrollments', this.#enrolled],
+    ];
+    for (const [table, values] of surveyed) {
+      if (this.#modeOf(table) === 'absent') values.clear();
     }
+  }
+
+  /** Throws `option-malformed` for a second manifest, which would decide about both rosters. */
+  #surveyManifest(row: FormatSource): void {
+    const property = wordOf(row['propertyName']);
+    if (!PROPERTY.test(property)) return;
+    if (this.#manifest.has(property)) {
+      throw new AppError(
+        'option-malformed',
+        `The manifest has ${quote(property)} twice. Import one roster at a time, with its own manifest.`,
+      );
+    }
+    this.#manifest.set(copied(property), copied(cellOf(row, 'value')));
+  }
+
+  /** Throws `option-malformed` unless the file with the records of the kind has all of them. */
+  #checkReplaced(kind: string): void {
+    const table = FILES.get(kind);
+    const mode = table && this.#modeOf(table);
+    if (mode === 'bulk') return;
+    throw new AppError(
+      'option-malformed',
+      `--replace ${kind} requires all ${kind}, but file.${table} in the manifest is ${quote(mode ?? '')}, ` +
+        'not "bulk". Leave out --replace, or deliver the whole file.',
+    );
+  }
+
+  #modeOf(table: RosterTable): string | undefined {
+    return this.#manifest.get(`file.${table}`);
   }
 
   /** A primary role takes precedence, wherever it is. */
   #surveyRole(row: FormatSource): void {
-    const [user, role] = [wordOf(row['userSourcedId']), wordOf(row['role'])];
-    if (role === '' || (this.#roles.has(user) && row['roleType'] !== 'primary')) return;
-    this.#roles.set(user, role);
+    const [user, role] = [sourcedIdOf(row, 'userSourcedId'), cellOf(row, 'role')];
+    if (this.#roles.has(user) && row['roleType'] !== 'primary') return;
+    this.#roles.set(copied(user), copied(role));
   }
 
   #surveyEnrollment(row: FormatSource): void {
-    const [user, role] = [wordOf(row['userSourcedId']), wordOf(row['role'])];
-    if (wordOf(row['classSourcedId']) === '') return;
-    const roles = Object.keys(ENROLLMENT_ROLES);
-    const known = roles.indexOf(this.#classRoles.get(user) ?? '');
-    const place = roles.indexOf(role);
-    if (place >= 0 && (known < 0 || place < known)) this.#classRoles.set(user, role);
+    const [user, role] = [sourcedIdOf(row, 'userSourcedId'), cellOf(row, 'role')];
+    this.#enrolled.add(placeOf(row));
+    const known = ROLES.indexOf(this.#enrollmentRoles.get(user) ?? '');
+    const rank = ROLES.indexOf(role);
+    if (rank >= 0 && (known < 0 || rank < known)) this.#enrollmentRoles.set(copied(user), ROLES[rank]!);
   }
 
   translate(row: FormatSource): readonly Translation[] {
     const table = tableOf(row);
     if (table === 'manifest') return [];
-    const mode = this.#manifest.get(`file.${table}`);
+    const mode = this.#modeOf(table);
     if (mode === 'absent') return [{ dropped: `is in a file that is absent by the manifest: ${table}` }];
-    const sourcedId = cellOf(row, 'sourcedId');
+    const sourcedId = sourcedIdOf(row, 'sourcedId');
     const isDeleted = statusOf(row, mode === 'delta') === 'tobedeleted';
     switch (table) {
       case 'users':
@@ -109,8 +180,11 @@ class Roster implements Translator {
         return [this.#translateClass(row, sourcedId, isDeleted)];
       case 'enrollments':
         return [this.#translateEnrollment(row, isDeleted)];
+      case 'roles':
+        return this.#checkRole(row);
       default:
-        return checkDescription(table, row);
+        cellOf(row, table === 'orgs' ? 'name' : 'title');
+        return [];
     }
   }
 
@@ -132,7 +206,7 @@ class Roster implements Translator {
         ...{ id: person.id, firstName, lastName, name: given(`${firstName} ${lastName}`) },
         email: detailOf(row['email'], person.email.text),
         role: role || undefined,
-        classRole: lookUp(ENROLLMENT_ROLES, this.#classRoles.get(sourcedId) ?? ''),
+        classRole: lookUp(ENROLLMENT_ROLES, this.#enrollmentRoles.get(sourcedId) ?? ''),
         lms: Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== '')),
       },
     };
@@ -142,19 +216,37 @@ class Roster implements Translator {
     const id = this.#boardIdOf(sourcedId);
     if (isDeleted) return { deletes: 'boards', id };
     const title = given(cellOf(row, 'title'));
-    const course = this.#courses.get(wordOf(row['courseSourcedId']));
-    const category = course || this.#schools.get(wordOf(row['schoolSourcedId'])) || undefined;
+    const category = this.#categoryOf(row);
     return { describes: 'boards', board: { id, title, category, courseId: sourcedId } };
+  }
+
+  /** The course, or the school if there is none. A course that may have been delivered is kept. */
+  #categoryOf(row: FormatSource): string | undefined {
+    const course = wordOf(row['courseSourcedId']);
+    const title = this.#courses.get(course);
+    if (title !== undefined) return title;
+    const hasNone = course === '' || this.#modeOf('courses') === 'bulk';
+    return hasNone ? this.#schools.get(wordOf(row['schoolSourcedId'])) : undefined;
   }
 
   #translateEnrollment(row: FormatSource, isDeleted: boolean): Translation {
     const membership = {
-      boardId: this.#boardIdOf(cellOf(row, 'classSourcedId')),
-      userId: this.#personOf(cellOf(row, 'userSourcedId')).id,
+      boardId: this.#boardIdOf(sourcedIdOf(row, 'classSourcedId')),
+      userId: this.#personOf(sourcedIdOf(row, 'userSourcedId')).id,
     };
-    if (isDeleted) return { deletes: 'memberships', ...membership };
+    if (isDeleted) {
+      if (!this.#enrolled.has(placeOf(row))) return { deletes: 'memberships', ...membership };
+      return { dropped: 'is to be deleted, but a different enrollment keeps the user in the class' };
+    }
     cellOf(row, 'role');
     return { describes: 'memberships', ...membership };
+  }
+
+  /** A role is a detail of its user, and is read with the row of the user. Throws `Refusal`. */
+  #checkRole(row: FormatSource): readonly Translation[] {
+    cellOf(row, 'role');
+    if (this.#users.has(sourcedIdOf(row, 'userSourcedId'))) return [];
+    return [{ dropped: 'is the role of a user who is not in users.csv' }];
   }
 
   #boardIdOf(sourcedId: string): bigint {
@@ -166,18 +258,17 @@ class Roster implements Translator {
   }
 }
 
+/** Throws `Refusal`. */
 function note(names: Map<string, string>, row: FormatSource, column: string): void {
-  const name = wordOf(row[column]);
-  if (name !== '') names.set(wordOf(row['sourcedId']), name);
+  names.set(copied(sourcedIdOf(row, 'sourcedId')), copied(cellOf(row, column)));
 }
 
-/** Rows that describe what other rows name, and are not records themselves. Throws `Refusal`. */
-function checkDescription(table: RosterTable, row: FormatSource): readonly Translation[] {
-  if (table === 'orgs') cellOf(row, 'name');
-  if (table === 'courses') cellOf(row, 'title');
-  if (table === 'roles') {
-    cellOf(row, 'userSourcedId');
-    cellOf(row, 'role');
-  }
-  return [];
+/** Class and user of an enrollment. Throws `Refusal`. */
+function placeOf(row: FormatSource): string {
+  return JSON.stringify([sourcedIdOf(row, 'classSourcedId'), sourcedIdOf(row, 'userSourcedId')]);
+}
+
+/** The text without the large text of which it may be a slice. */
+function copied(text: string): string {
+  return structuredClone(text);
 }

@@ -129,9 +129,9 @@ function areSameTags(said: unknown, before: unknown): boolean {
   );
 }
 
-function textLength(record: RecordOf[ThingKind]): number {
-  return Object.values(record).reduce(
-    (sum, value) => sum + (typeof value === 'string' ? value.length : 0),
-    0,
-  );
+/** Of all texts in the value, also those in lists and maps. */
+function textLength(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.values(value).reduce((sum: number, one) => sum + textLength(one), 0);
 }

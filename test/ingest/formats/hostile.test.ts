@@ -81,6 +81,21 @@ const CATEGORIES = {
   },
 };
 
+/** One row of each file of OneRoster, and a manifest. */
+const ROWS = [
+  { sourcedId: '1', username: 'ada', givenName: 'Ada', familyName: 'Lee', status: 'active', email: '' },
+  { sourcedId: '1', courseSourcedId: '1', schoolSourcedId: '1', title: 'Period 3', status: 'active' },
+  { sourcedId: '1', classSourcedId: '1', userSourcedId: '1', role: 'student', status: 'tobedeleted' },
+  { sourcedId: '1', userSourcedId: '1', roleType: 'primary', role: 'teacher', status: 'active' },
+  { sourcedId: '1', orgSourcedId: '1', title: 'Chemistry', status: 'active' },
+  { sourcedId: '1', name: 'Lincoln School', type: 'school', status: 'active' },
+  { propertyName: 'file.orgs', value: 'delta' },
+] as const;
+const MANIFEST = ['oneroster.version,1.2', 'file.users,delta', 'file.enrollments,delta'].map((line) => {
+  const [propertyName, value] = line.split(',');
+  return { propertyName, value };
+});
+
 /** Values that no record should contain, as JSON. */
 const hostile = fc.oneof(
   fc.json({ maxDepth: 3 }),
@@ -138,14 +153,22 @@ describe('records with arbitrary values', () => {
   }
 
   for (const [format, record] of [
-    [moodleLog, { Time: '1/02/20, 10:15', 'Event name': 'Course viewed', Description: "user with id '5'" }],
-    [oneroster, { sourcedId: '1', username: 'ada', givenName: 'Ada', familyName: 'Lee', status: 'active' }],
+    [
+      moodleLog,
+      {
+        Time: '1/02/20, 10:15',
+        'Event name': 'Course viewed',
+        Description: "user with id '5' in course with id '9'",
+      },
+    ],
     [stackExchange, { posts: { Id: '1', PostTypeId: '1', CreationDate: '2020-01-01T00:00:00' } }],
+    ...ROWS.map((row) => [oneroster, row] as const),
   ] as const satisfies readonly (readonly [Format, unknown])[]) {
-    it(`are refused as ${format.name}`, () => {
+    it(`are refused as ${format.name} in ${Object.keys(record)}`, () => {
       const words = fc.oneof(
         fc.string(),
         fc.constantFrom('31/02/20, 25:99', '99999/1/1', '1e9', '-1', '＃', ''),
+        fc.constantFrom('"', '\\', '#', '9,').map((one) => one.repeat(200_000)),
       );
       fc.assert(
         fc.property(fc.constantFrom(...pathsOf(record)), words, (path, word) => {
@@ -154,9 +177,12 @@ describe('records with arbitrary values', () => {
           const source = JSON.parse(text.replace(PLACE, () => JSON.stringify(word)));
           try {
             translator.survey?.(source);
+            if (format === oneroster) for (const row of MANIFEST) translator.survey?.(row);
+            translator.endSurvey?.();
             translator.translate(source);
           } catch (error) {
             assert.ok(error instanceof Refusal, String(error));
+            assert.ok(error.reason.length < 500, 'a reason is short');
           }
         }),
         { numRuns: 500 },

@@ -1,69 +1,24 @@
-/** Files of OneRoster 1.2, made after the CSV binding of the standard. */
+/** Rosters of OneRoster 1.2: what the rows of each file become, and the possible errors in one. */
 import assert from 'node:assert/strict';
-import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { plainDerivation } from '../../../src/ingest/formats/derivation.ts';
 import type { FormatOptions } from '../../../src/ingest/formats/format.ts';
 import { oneroster } from '../../../src/ingest/formats/oneroster.ts';
-import { type ImportOptions, importBundle } from '../../../src/ingest/import.ts';
-import { openFolderStore } from '../../../src/store/files/open-folder.ts';
 import { makeFolder } from '../temporary-folder.ts';
+import {
+  BULK,
+  CLASSES,
+  ENROLLMENTS,
+  manifest,
+  ROLES,
+  type RosterFiles,
+  USERS,
+  user,
+} from './oneroster-files.ts';
 import { importRecorded, importTwice } from './real-files.ts';
 
-type Files = Readonly<Record<string, string>>;
-
-const TABLES = ['academicSessions', 'classes', 'courses', 'enrollments', 'orgs', 'roles', 'users'];
-const manifest = (mode: string, version = '1.2', tables: readonly string[] = TABLES) =>
-  [
-    'propertyName,value',
-    'manifest.version,1.0',
-    `oneroster.version,${version}`,
-    ...tables.map((table) => `file.${table},${mode}`),
-    'file.demographics,absent',
-    'source.systemName,SIS',
-  ].join('\n');
-
-const USERS =
-  'sourcedId,status,dateLastModified,enabledUser,username,userIds,givenName,familyName,middleName,identifier,email,sms,phone,agentSourcedIds,grades,password,userMasterIdentifier,resourceSourcedIds,preferredGivenName,preferredMiddleName,preferredFamilyName,primaryOrgSourcedId,pronouns\n';
-const user = (
-  id: string,
-  status: string,
-  name: string,
-  more: Partial<Record<'email' | 'identifier' | 'preferred', string>> = {},
-) =>
-  `${id},${status},${status && '2026-09-01T00:00:00Z'},true,${id}@login,{LDAP:${id}},${name},,${more.identifier ?? ''},${more.email ?? ''},,,,07,,,,${more.preferred ?? ''},,,o1,\n`;
-const CLASSES =
-  'sourcedId,status,dateLastModified,title,grades,courseSourcedId,classCode,classType,location,schoolSourcedId,termSourcedIds,subjects,subjectCodes,periods\n';
-const ENROLLMENTS =
-  'sourcedId,status,dateLastModified,classSourcedId,schoolSourcedId,userSourcedId,role,primary,beginDate,endDate\n';
-const ROLES =
-  'sourcedId,status,dateLastModified,userSourcedId,roleType,role,beginDate,endDate,orgSourcedId,userProfileSourcedId\n';
-
-const BULK: Files = {
-  'manifest.csv': manifest('bulk'),
-  'academicSessions.csv':
-    'sourcedId,status,dateLastModified,title,type,startDate,endDate,parentSourcedId,schoolYear\nt1,,,Fall,term,2026-08-01,2026-12-20,,2027\n',
-  'orgs.csv':
-    'sourcedId,status,dateLastModified,name,type,identifier,parentSourcedId\no1,,,Lincoln School,school,,\n',
-  'courses.csv':
-    'sourcedId,status,dateLastModified,schoolYearSourcedId,title,courseCode,grades,orgSourcedId,subjects,subjectCodes\nc1,,,,Mathematics 7,MATH7,07,o1,Mathematics,\n',
-  'classes.csv': `${CLASSES}k1,,,"Mathematics, period 3",07,c1,M7-3,scheduled,,o1,t1,,,3\nk2,,,Homeroom,07,c9,HR,homeroom,,o1,t1,,,\n`,
-  'users.csv': [
-    USERS,
-    user('u1', '', 'Jordan,Lee', { email: 'jordan@x.example', identifier: 'T100' }),
-    user('u2', '', 'Avery Ann,Smith', { preferred: 'Av' }),
-    user('u3', '', 'Pat,Oh'),
-  ].join(''),
-  'roles.csv': `${ROLES}r1,,,u1,secondary,aide,,,o1,\nr2,,,u1,primary,teacher,,,o1,\nr3,,,u2,primary,student,,,o1,\n`,
-  'enrollments.csv': [
-    ENROLLMENTS,
-    'e1,,,k1,o1,u1,teacher,true,,\n',
-    'e2,,,k1,o1,u2,student,,,\n',
-    'e3,,,k2,o1,u1,student,,,\n',
-  ].join(''),
-};
-
-async function recorded(t: TestContext, files: Files, options: FormatOptions = {}) {
+async function recorded(t: TestContext, files: RosterFiles, options: FormatOptions = {}) {
   const folder = await makeFolder(t, files);
   const { report, records } = await importRecorded({
     paths: [folder],
@@ -158,7 +113,7 @@ describe('a roster of OneRoster', () => {
     const old = { ...files, 'manifest.csv': manifest('bulk', '1.0') };
     await assert.rejects(recorded(t, old), {
       ...refused,
-      message: /version must be 1\.2 or 1\.1, but is 1\.0/,
+      message: /version must be 1\.2 or 1\.1, but is "1\.0"/,
     });
     await assert.rejects(recorded(t, BULK, { mapping: {} }), { ...refused, message: /Leave out --mapping/ });
   });
@@ -202,106 +157,73 @@ describe('a roster of OneRoster', () => {
     );
   });
 
-  describe('with changes', () => {
-    async function school(t: TestContext) {
-      const folder = await makeFolder(t);
-      const store = await openFolderStore(join(folder, 'data'));
-      t.after(() => store.close());
-      const load = async (files: Files, options: Partial<ImportOptions> = {}, format = oneroster) => {
-        const place = await mkdtemp(join(folder, 'roster-'));
-        for (const [name, text] of Object.entries(files)) await writeFile(join(place, name), text);
-        const foreign = options.as === undefined ? { format, options: {} } : undefined;
-        const paths =
-          options.as === undefined ? [place] : Object.keys(files).map((name) => join(place, name));
-        return await importBundle({ store, organization: 'school', paths, foreign, ...options });
-      };
-      const ids = async () => {
-        const dataset = (await store.openDataset('school')) ?? assert.fail();
-        try {
-          const found: Record<string, bigint> = {};
-          for await (const { id, name } of dataset.records('users')) {
-            for (const [at, one] of id.entries()) found[name.at(at)] = one;
-          }
-          for await (const { id, title } of dataset.records('boards')) {
-            for (const [at, one] of id.entries()) found[title.at(at)] = one;
-          }
-          return found;
-        } finally {
-          await dataset.close();
-        }
-      };
-      return { load, ids, rejects: join(folder, 'rejects.ndjson') };
-    }
-    const DELTA = manifest('delta', '1.2', ['classes', 'enrollments', 'users']);
-    const at = '2026-10-01T00:00:00.000Z';
+  it('is refused with a second manifest, which would decide about both', async (t) => {
+    const files = { ...BULK, 'manifest-2.csv': manifest('delta') };
+    const folder = await makeFolder(t, files);
+    const paths = [folder, join(folder, 'manifest-2.csv')];
+    await assert.rejects(importRecorded({ paths, foreign: { format: oneroster, options: {} } }), {
+      code: 'option-malformed',
+      message: /The manifest has "oneroster\.version" twice\. Import one roster at a time/,
+    });
+  });
 
-    it('adds, changes and deletes users, boards and memberships', async (t) => {
-      const { load, ids } = await school(t);
-      await load(BULK);
-      const report = await load({
-        'manifest.csv': DELTA,
-        'users.csv': `${USERS}${user('u3', 'tobedeleted', ',')}${user('u2', 'active', 'Avery,Smith')}${user('u4', 'active', 'New,One')}`,
-        'enrollments.csv': `${ENROLLMENTS}e3,tobedeleted,${at},k2,o1,u1,student,,,\ne4,active,${at},k1,o1,u4,student,,,\n`,
-        'classes.csv': `${CLASSES}k2,tobedeleted,${at},,,,,,,,,,,\n`,
+  it('is refused with more than ten million rows', () => {
+    const roster = oneroster.open({}, plainDerivation);
+    const row = { propertyName: 'source.systemName', value: 'SIS' };
+    for (let rows = 0; rows < 10_000_000; rows += 1) roster.survey?.(row);
+    assert.throws(() => roster.survey?.(row), {
+      code: 'option-malformed',
+      message: /more than 10 million rows/,
+    });
+  });
+
+  it('may have cells of any length, of which reasons show the beginning', async (t) => {
+    const long = '9'.repeat(3_000_000);
+    const { report } = await recorded(t, {
+      'manifest.csv': manifest('bulk'),
+      'users.csv': `${USERS}${user('u1', long, 'Ada,Lovelace')}${user('u'.repeat(256), '', 'Bob,Ray')}`,
+      'orgs.csv': `sourcedId,name,type\no1,${long},school\n`,
+    });
+    assert.deepEqual(refusalsIn(report.problems), [
+      `name: must have at most 65536 characters, but has ${long.length}`,
+      `status: must be active or tobedeleted, but is "${'9'.repeat(60)}…"`,
+      'sourcedId: must have at most 255 characters, but has 256',
+    ]);
+    const version = { ...BULK, 'manifest.csv': manifest('bulk', '1'.repeat(60_000)) };
+    await assert.rejects(recorded(t, version), { message: /but is "1{60}…"\.$/ });
+  });
+
+  it('drops roles of users who are not in users.csv', async (t) => {
+    const { report } = await recorded(t, {
+      ...BULK,
+      'manifest.csv': manifest('delta', '1.2', ['roles']),
+      'roles.csv': `${ROLES}r1,active,,u1,primary,teacher,,,o1,\nr9,active,,u9,primary,aide,,,o1,\n`,
+    });
+    assert.deepEqual(report.problems, []);
+    assert.deepEqual(
+      report.translated?.dropped.map(({ reason, count }) => [reason, count]),
+      [['is the role of a user who is not in users.csv', 1]],
+    );
+  });
+
+  it('has the school as the category only if there is certainly no course', async (t) => {
+    const { 'courses.csv': courses = '', ...files } = BULK;
+    const classes = `${CLASSES}k1,,,A,,c1,,,,o1,,,,\nk2,,,B,,c2,,,,o1,,,,\nk3,,,C,,,,,,o1,,,,\n`;
+    const categories = async (manifestText: string, more: RosterFiles) => {
+      const { of, report } = await recorded(t, {
+        ...{ ...files, 'classes.csv': classes, 'manifest.csv': manifestText },
+        ...more,
       });
       assert.deepEqual(report.problems, []);
-      assert.deepEqual(report.translated?.deleted, { boards: 1, memberships: 1, users: 1 });
-      const { users, boards, memberships } = report.changes ?? assert.fail();
-      assert.deepEqual([users.added, users.changed, users.deleted], [1, 1, 1]);
-      assert.deepEqual([boards.deleted, memberships.added, memberships.deleted], [1, 1, 1]);
-      assert.deepEqual(Object.keys(await ids()).sort(), [
-        ...['Avery Smith', 'Jordan Lee', 'Mathematics, period 3', 'New One'],
-      ]);
-      const again = await load({
-        'manifest.csv': DELTA,
-        'users.csv': `${USERS}${user('u3', 'tobedeleted', ',')}${user('u9', 'tobedeleted', ',')}`,
-      });
-      assert.equal(again.outcome, 'unchanged');
-    });
-
-    it('keeps a deleted user to whom events refer only if it is skipped, and deletes the events with --cascade', async (t) => {
-      const { load, ids, rejects } = await school(t);
-      await load(BULK);
-      const { 'Pat Oh': pat, 'Jordan Lee': jordan, Homeroom: board } = await ids();
-      const events = `type,action,owner_id,actor_id,board_id,timestamp\nboard,visited,${jordan},${pat},${board},1767600000000\n`;
-      await load({ 'events.csv': events }, { as: 'events' });
-      const files = {
-        'manifest.csv': DELTA,
-        'users.csv': `${USERS}${user('u3', 'tobedeleted', ',')}${user('u4', 'active', 'New,One')}`,
-      };
-      const refused = await load(files);
-      assert.equal(refused.outcome, 'refused');
-      assert.match(refused.problems[0]?.reason ?? '', /still has 1 event; .*--cascade/);
-      const skipped = await load(files, { skipInvalid: rejects });
-      assert.deepEqual(
-        [skipped.outcome, skipped.rejected, skipped.changes?.users.added],
-        ['published', 1, 1],
-      );
-      assert.ok('Pat Oh' in (await ids()));
-      const cascaded = await load(files, { cascades: true });
-      assert.deepEqual([cascaded.changes?.users.deleted, cascaded.changes?.events.deleted], [1, 1]);
-    });
-
-    it('replaces all memberships with those of a full delivery', async (t) => {
-      const { load } = await school(t);
-      await load(BULK);
-      const fewer = { ...BULK, 'enrollments.csv': `${ENROLLMENTS}e1,,,k1,o1,u1,teacher,true,,\n` };
-      assert.equal((await load(fewer)).outcome, 'unchanged', 'what is missing is kept');
-      const replaced = await load(fewer, { replaced: ['memberships'] });
-      assert.deepEqual(replaced.changes?.memberships.deleted, 2);
-      const { 'enrollments.csv': _enrollments, ...without } = BULK;
-      await assert.rejects(load(without, { replaced: ['memberships'] }), {
-        code: 'import-refused',
-        message: /--replace memberships requires at least one record/,
-      });
-    });
-
-    it('is refused if it names a user who is in no file and not published', async (t) => {
-      const { load } = await school(t);
-      const stray = { ...BULK, 'enrollments.csv': `${ENROLLMENTS}e1,,,k1,o1,u8,student,,,\n` };
-      const report = await load(stray);
-      assert.equal(report.outcome, 'refused');
-      assert.match(report.problems[0]?.file ?? '', /enrollments\.csv$/);
-    });
+      return of('boards').map(({ category }) => category);
+    };
+    const given = { 'courses.csv': courses };
+    const delta = manifest('bulk').replace('file.courses,bulk', 'file.courses,delta');
+    const changed = { 'courses.csv': courses.replace('c1,,', 'c1,active,') };
+    const school = 'Lincoln School';
+    assert.deepEqual(await categories(manifest('bulk'), given), ['Mathematics 7', school, school]);
+    assert.deepEqual(await categories(delta, changed), ['Mathematics 7', undefined, school]);
+    const absent = delta.replace('file.courses,delta', 'file.courses,absent');
+    assert.deepEqual(await categories(absent, {}), [undefined, undefined, school]);
   });
 });

@@ -60,21 +60,34 @@ function holdingOf(documents: Documents, { report, folder, files }: Loaded): rea
   assert.equal(report.records, all.length);
   const holding = all.filter(({ place }) => !refused.has(place));
   assert.equal(holding.length + refused.size, all.length, 'a problem names the place of a record');
+  const records = all.map(({ record }) => record);
   for (const { record, place } of all) {
-    if (documents.isValid(record)) assert.ok(!refused.has(place), JSON.stringify([record, report.problems]));
+    if (documents.isValid(record, records))
+      assert.ok(!refused.has(place), JSON.stringify([record, report.problems]));
   }
   return holding.map(({ record }) => record);
 }
 
-function checkCounts({ report }: Loaded, holding: readonly FormatSource[], documents: Documents): void {
-  const { events, dropped, described = {} } = report.translated ?? assert.fail('a report of other software');
+function checkCounts(
+  { report, files }: Loaded,
+  holding: readonly FormatSource[],
+  documents: Documents,
+): void {
+  const { translated = assert.fail('a report of other software') } = report;
+  const { events, dropped, described = {}, deleted = {} } = translated;
+  const all = files.flatMap(({ records }) => records);
   const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
   const counted = [
     ...Object.values(events),
     ...Object.values(described),
+    ...Object.values(deleted),
     ...dropped.map(({ count }) => count),
   ];
-  assert.equal(sum(counted), sum(holding.map(documents.countOf)), 'all of each record is counted');
+  assert.equal(
+    sum(counted),
+    sum(holding.map((one) => documents.countOf(one, all))),
+    'all of each record is counted',
+  );
 }
 
 type Things = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
@@ -218,8 +231,9 @@ for (const documents of [statements, envelopes, logs, site, dump, rosters]) {
         checkGiven(await publishedThings(store), new Map(given));
         const again = await load(folder, store, documents, records);
         const { outcome, changes, translated } = again.report;
-        const { events, dropped, described = {} } = translated ?? assert.fail('a report of other software');
-        const taken = Object.keys(events).length + Object.keys(described).length;
+        const { events, dropped, described, deleted } =
+          translated ?? assert.fail('a report of other software');
+        const taken = Object.keys({ ...events, ...described, ...deleted }).length;
         // An import that drops everything is refused; one without a valid record changes nothing.
         const expected = taken === 0 && dropped.length > 0 ? 'refused' : 'unchanged';
         assert.equal(outcome, expected, JSON.stringify(changes));

@@ -3,6 +3,7 @@
  * delivery lacks, and records that refer to a deleted user, board or pin.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { UNKNOWN_OWNER_EMAIL } from '../../../domain/unknown-owner.ts';
 import {
   IDENTITY,
   RECORD_KINDS,
@@ -140,10 +141,11 @@ function named(kind: RecordKind): readonly string[] {
   return [`SELECT t.row FROM (${identified(kind)}) t SEMI JOIN deletions_${kind} d ON ${same}`];
 }
 
-/** Published records that are not staged. */
+/** Published records that are not staged, without the unknown owner, whom no source delivers. */
 function lacking(kind: ReplaceableKind): string {
   const [same] = sameRecord(kind, 's', 't');
-  return `SELECT t.row FROM (${identified(kind)}) t ANTI JOIN staged_${kind} s ON ${same}`;
+  const owner = kind === 'users' ? ` AND NOT (t.id = 0 AND t.email = '${UNKNOWN_OWNER_EMAIL}')` : '';
+  return `SELECT t.row FROM (${identified(kind)}${owner}) t ANTI JOIN staged_${kind} s ON ${same}`;
 }
 
 /** Rows of a kind that stay and refer to a row that does not: `row`, `target` and its index. */

@@ -18,11 +18,17 @@ export interface Documents {
   readonly format: Format;
   readonly options: FormatOptions;
   readonly records: fc.Arbitrary<readonly FormatSource[]>;
-  /** Whether a record has all required members; such a record must not be refused. */
-  isValid(record: FormatSource): boolean;
+  /**
+   * Whether a record has all required members, and what it must find in `all` records; such a
+   * record must not be refused.
+   */
+  isValid(record: FormatSource, all: readonly FormatSource[]): boolean;
   write(records: readonly FormatSource[]): readonly WrittenFile[];
-  /** The number of events, descriptions and dropped items that a valid record counts as. */
-  countOf(record: FormatSource): number;
+  /**
+   * The number of events, descriptions, deletions and dropped items that a valid record counts as,
+   * among `all` records.
+   */
+  countOf(record: FormatSource, all: readonly FormatSource[]): number;
   /** The same record with its lists in a different order; absent if it has no lists. */
   reordered?(record: FormatSource): FormatSource;
 }

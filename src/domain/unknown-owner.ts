@@ -1,0 +1,4 @@
+/** The user with the id 0 who owns boards and pins whose owner a source does not name. */
+
+/** An address that can never exist (RFC 2606). */
+export const UNKNOWN_OWNER_EMAIL = 'unknown@owner.invalid';
