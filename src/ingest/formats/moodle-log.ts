@@ -49,6 +49,9 @@ export const MEANINGS: Readonly<Record<string, string>> = {
   'Quiz attempt reviewed': 'pin.visited',
 };
 
+/** Meanings of which the later in the same minute counts. */
+const OPPOSITES: ReadonlySet<unknown> = new Set(['board.followed', 'board.unfollowed']);
+
 const ACTOR = /^The user with id '(\d+)'/;
 /** Also matches `unenrolled`. */
 const ENROLLED = /enrolled the user with id '(\d+)'/;
@@ -75,6 +78,8 @@ class MoodleLog implements Translator {
    * same twice at one time.
    */
   readonly #repeats = new Map<number, number>();
+  /** The latest enrolment or unenrolment of each user in each minute, as its meaning. */
+  readonly #latest = new Map<string, string>();
 
   constructor({ timeZone, dateOrder, mapping = {} }: FormatOptions, derivation: Derivation) {
     if (timeZone === undefined) {
@@ -94,6 +99,11 @@ class MoodleLog implements Translator {
     const course = COURSE.exec(wordOf(description))?.[1];
     if (this.#course === undefined && course !== undefined) this.#course = BigInt(course);
     this.#courseTitle ??= COURSE_TITLE.exec(wordOf(context))?.[1];
+    const meaning = lookUp(this.#mapping, wordOf(record['Event name']));
+    if (typeof meaning !== 'string' || !OPPOSITES.has(meaning)) return;
+    const minute = minuteOf(record);
+    // The newest row is the first.
+    if (!this.#latest.has(minute)) this.#latest.set(minute, meaning);
   }
 
   endSurvey(): void {
@@ -112,12 +122,13 @@ class MoodleLog implements Translator {
     const timestamp = this.#times.read(record['Time'], 'Time');
     const meaning = meaningOf(lookUp(this.#mapping, name));
     if (meaning === undefined) return { dropped: `is not mapped to an event: ${name}` };
-    const actor = this.#actorOf(record, name);
+    const actor = actorOf(record);
     if (actor === undefined) return { dropped: `names no user: ${name}` };
     const course = this.#course!;
     const named = COURSE.exec(description)?.[1];
     if (named !== undefined && BigInt(named) !== course)
       return { dropped: `belongs to a different course: ${named}` };
+    if (this.#isUndone(record, name)) return { dropped: `was undone in the same minute: ${name}` };
     const id = this.#idOf(
       `${course}\n${this.#times.readLocal(record['Time'], 'Time')}\n${name}\n${description}`,
     );
@@ -140,23 +151,34 @@ class MoodleLog implements Translator {
     return this.#derivation.eventNumberOf(`moodle ${repeat} ${row}`);
   }
 
-  /**
-   * On enrolment and unenrolment, the actor is the user who is enrolled or unenrolled, not the user
-   * who does it.
-   */
-  #actorOf(record: FormatSource, name?: string): NamedPerson | undefined {
-    const description = wordOf(record['Description']);
-    const enrolled = name === undefined ? undefined : ENROLLED.exec(description)?.[1];
-    const id = enrolled ?? ACTOR.exec(description)?.[1];
-    if (id === undefined) return undefined;
-    const written = enrolled === undefined ? record['User full name'] : record['Affected user'];
-    const fullName = written === '-' ? undefined : written;
-    return {
-      id: BigInt(id),
-      email: invalidEmail(`${BigInt(id)}`, 'moodle'),
-      name: detailOf(fullName, `User ${id}`),
-    };
+  #isUndone(record: FormatSource, name: string): boolean {
+    const meaning = lookUp(this.#mapping, name);
+    return OPPOSITES.has(meaning) && this.#latest.get(minuteOf(record)) !== meaning;
   }
+}
+
+/** Identifies the time, user and course of an enrolment or unenrolment. */
+function minuteOf(record: FormatSource): string {
+  const course = COURSE.exec(wordOf(record['Description']))?.[1];
+  return JSON.stringify([record['Time'], String(actorOf(record)?.id), course]);
+}
+
+/**
+ * On enrolment and unenrolment, the actor is the user who is enrolled or unenrolled, not the user
+ * who does it.
+ */
+function actorOf(record: FormatSource): NamedPerson | undefined {
+  const description = wordOf(record['Description']);
+  const enrolled = ENROLLED.exec(description)?.[1];
+  const id = enrolled ?? ACTOR.exec(description)?.[1];
+  if (id === undefined) return undefined;
+  const written = enrolled === undefined ? record['User full name'] : record['Affected user'];
+  const fullName = written === '-' ? undefined : written;
+  return {
+    id: BigInt(id),
+    email: invalidEmail(`${BigInt(id)}`, 'moodle'),
+    name: detailOf(fullName, `User ${id}`),
+  };
 }
 
 /** The part of the context after the sort of the module: `MIG` of `File: MIG`. */

@@ -149,13 +149,14 @@ describe('a log of Moodle', () => {
     assert.equal(found('pins', 9n)?.ownerId, 0n);
   });
 
+  const enrolment = (time: string, what: string, who = 4, courseId = 111) =>
+    row(
+      time,
+      `User ${what} course`,
+      `The user with id '5' ${what.replace(/ .*/, '')} the user with id '${who}' using the enrolment method 'manual' ${what.replace(/.* /, '')} the course with id '${courseId}'.`,
+    ).replace(',-,-,', ',Teacher,Ada Lovelace,');
+
   it('has an unfollow by the unenrolled user for each unenrolment', async (t) => {
-    const enrolment = (time: string, what: string) =>
-      row(
-        time,
-        `User ${what} course`,
-        `The user with id '5' ${what.replace(/ .*/, '')} the user with id '4' using the enrolment method 'manual' ${what.replace(/.* /, '')} the course with id '111'.`,
-      ).replace(',-,-,', ',Teacher,Ada Lovelace,');
     const { report, records, events } = await imported(t, [
       enrolment('18/10/21, 12:39', 'unenrolled from'),
       enrolment('17/10/21, 12:39', 'enrolled in'),
@@ -170,6 +171,41 @@ describe('a log of Moodle', () => {
     );
     const names = records.map(({ record }) => Reflect.get(record, 'name'));
     assert.ok(names.includes('Ada Lovelace') && !names.includes('Teacher'));
+  });
+
+  it('has only the latest of an enrolment and an unenrolment in the same minute', async (t) => {
+    const [time, before] = ['18/10/21, 12:39', '18/10/21, 12:38'];
+    const [enrolled, unenrolled] = ['enrolled in', 'unenrolled from'];
+    const actions = async (rows: readonly string[], mapping?: FormatOptions['mapping']) => {
+      const { report, events } = await imported(t, rows, { timeZone: 'UTC', mapping });
+      assert.deepEqual(report.problems, []);
+      return {
+        actions: events.map(({ action, actorId }) => `${action} ${actorId}`),
+        dropped: report.translated?.dropped.map(({ reason, count }) => `${reason} ${count}`),
+      };
+    };
+    // The newest row is the first.
+    assert.deepEqual(await actions([enrolment(time, enrolled), enrolment(time, unenrolled)]), {
+      actions: ['followed 4'],
+      dropped: ['was undone in the same minute: User unenrolled from course 1'],
+    });
+    const left = [enrolment(time, unenrolled), enrolment(time, enrolled), enrolment(time, unenrolled)];
+    assert.deepEqual(await actions(left), {
+      actions: ['unfollowed 4', 'unfollowed 4'],
+      dropped: ['was undone in the same minute: User enrolled in course 1'],
+    });
+    const others = [
+      ...[enrolment(time, unenrolled), enrolment(time, enrolled, 6), enrolment(before, enrolled)],
+      enrolment(time, enrolled, 4, 112),
+    ];
+    assert.deepEqual(await actions(others), {
+      actions: ['unfollowed 4', 'followed 6', 'followed 4'],
+      dropped: ['belongs to a different course: 112 1'],
+    });
+    assert.deepEqual(await actions(left, { 'User unenrolled from course': null }), {
+      actions: ['followed 4'],
+      dropped: ['is not mapped to an event: User unenrolled from course 2'],
+    });
   });
 
   it('is read like any other if its lines end at carriage returns', async (t) => {
