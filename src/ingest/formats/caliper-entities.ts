@@ -11,8 +11,6 @@ const PARTS_OF_OTHERS = new Set([
 ]);
 /** Limits the chain of `isPartOf`, because an entity can be part of itself. */
 const DEEPEST = 16;
-/** An identifier that is an address, without headers of a message. */
-const MAILTO = /^mailto:([^?]+)$/i;
 const ADDRESS = /^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,255}$/u;
 
 export class Entities {
@@ -96,16 +94,12 @@ export function courseOf(
   return isOpen && !PARTS_OF_OTHERS.has(wordOf(part['type'])) ? whole : undefined;
 }
 
-/**
- * The first e-mail address in `otherIdentifiers` of a person (Caliper 1.2); otherwise the one in an
- * identifier of the form `mailto:ada@x.example`.
- */
+/** The first e-mail address in `otherIdentifiers` of a person (Caliper 1.2). */
 export function addressOf(person: FormatSource): string | undefined {
   const { otherIdentifiers: listed } = person;
   const identifiers = Array.isArray(listed) ? listed.filter(isObject) : [];
-  const listedAddresses = identifiers
+  return identifiers
     .filter(({ identifierType }) => identifierType === 'EmailAddress')
-    .map(({ identifier }) => wordOf(identifier));
-  const ownAddress = MAILTO.exec(iriOf(person))?.[1] ?? '';
-  return [...listedAddresses, ownAddress].find((address) => ADDRESS.test(address));
+    .map(({ identifier }) => wordOf(identifier))
+    .find((address) => ADDRESS.test(address));
 }

@@ -33,5 +33,5 @@ export function classRoleOf(membership: FormatSource): string | undefined {
 
 function roleOf(given: unknown): string {
   const role = wordOf(given).replace(VOCABULARY, '');
-  return role.startsWith(ASSISTANT) ? ASSISTANT : role.replace(/#.*$/, '');
+  return role.startsWith(ASSISTANT) ? ASSISTANT : (role.split('#', 1)[0] ?? '');
 }

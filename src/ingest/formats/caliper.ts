@@ -133,7 +133,7 @@ class Envelopes implements Translator {
     if (membership === undefined || (member !== undefined && iriOf(member) !== iriOf(who))) {
       return this.#personOf(who);
     }
-    return { ...this.#personOf({ ...member, ...who }), classRole: classRoleOf(membership) };
+    return { ...this.#personOf(who), classRole: classRoleOf(membership) };
   }
 
   #ownerOf({ creators }: FormatSource, entities: Entities): NamedPerson | undefined {
