@@ -86,13 +86,15 @@ export function staffRoleOf({ admin, moderator }: FormatSource): string | undefi
 
 /** A list of users says of everyone whether they are staff. */
 export function listedRoleOf(record: FormatSource): string | undefined {
-  const isComplete = ['admin', 'moderator'].every((member) =>
-    /^(?:true|false)$/.test(typeOf(record[member])),
-  );
-  return staffRoleOf(record) ?? (isComplete ? 'user' : undefined);
+  const { admin, moderator } = record;
+  return staffRoleOf(record) ?? (isNo(admin) && isNo(moderator) ? 'user' : undefined);
 }
 
 /** In CSV, booleans are texts. */
 function isYes(value: unknown): boolean {
   return value === true || value === 'true';
+}
+
+function isNo(value: unknown): boolean {
+  return value === false || value === 'false';
 }

@@ -126,11 +126,11 @@ class Documents implements Translator {
   }
 
   #surveyCategory(category: FormatSource): void {
-    const id = idOf(category, 'id');
+    const { id, parentId } = categoryIdsOf(category);
     const known = this.#categories.get(id);
     this.#categories.set(id, {
       name: wordOf(category['name']) || (known?.name ?? ''),
-      parentId: idIfAny(category, PARENT) ?? known?.parentId,
+      parentId: parentId ?? known?.parentId,
     });
   }
 
@@ -143,6 +143,9 @@ class Documents implements Translator {
   }
 
   translate(record: FormatSource): readonly Translation[] {
+    const categories = categoriesOf(record);
+    // The survey has read these of every document, also of topics.
+    for (const one of categories ?? []) categoryIdsOf(one);
     if (isTopic(record)) return this.#translateTopic(record);
     if (isPost(record)) return this.#translateSinglePost(record, '');
     if ('latest_posts' in record) {
@@ -156,7 +159,6 @@ class Documents implements Translator {
       );
     }
     // Newer versions of Discourse add categories to other documents, so these are checked first.
-    const categories = categoriesOf(record);
     if (categories !== undefined) {
       return categories.map((one) => ({ describes: 'boards', board: this.#boardOf(idOf(one, 'id')) }));
     }
@@ -262,6 +264,11 @@ interface Deed {
   readonly actor: NamedPerson;
   readonly timestamp: string;
   readonly body: string | undefined;
+}
+
+/** Throws `Refusal`. */
+function categoryIdsOf(category: FormatSource) {
+  return { id: idOf(category, 'id'), parentId: idIfAny(category, PARENT) };
 }
 
 function topicOf(record: FormatSource): Topic {

@@ -229,6 +229,20 @@ describe('documents of Discourse', () => {
     }
   });
 
+  it('are refused if the id of a parent category is damaged, so that no title is lost', async (t) => {
+    const categories = [
+      { id: 5, name: 'Science', parent_category_id: 'none' },
+      { id: 6, name: 'Physics' },
+    ];
+    for (const document of [{ categories }, topic(1, [post(10, 1, 7)], { categories })]) {
+      const { report } = await imported(t, { 'document.json': written(document) });
+      assert.deepEqual(
+        report.problems.map(({ field, reason }) => `${field}: ${reason}`),
+        ['parent_category_id: is not an integer'],
+      );
+    }
+  });
+
   it('put a board into the category that its own is part of', async (t) => {
     const nested = {
       categories: [
