@@ -147,7 +147,7 @@ export function refuseUnpublished(report: ImportReport): void {
 function reasonOf({ records, rejected, problemCount, problemCountIsLeast }: ImportReport): string {
   // Records that are rejected with --skip-invalid do not prevent a publication.
   if (problemCount === rejected) {
-    return `Nothing was published: ${countOf(records, 'record')} contained no event, user or board. The report gives the reasons; check --as and --mapping.`;
+    return `Nothing was published: ${countOf(records, 'record')} contained no event, user, board or membership, and no deletion. The report gives the reasons; check --as and --mapping.`;
   }
   const bad = `${problemCountIsLeast ? 'at least ' : ''}${countOf(problemCount, 'invalid record')}`;
   const unchecked = problemCountIsLeast ? ' (references are checked only when there are none)' : '';

@@ -4,10 +4,11 @@ import { countOf, renderTable } from './output.ts';
 
 /** Findings in more files than this are summed up. */
 const FILES_LISTED = 10;
-/** A limit, because reasons contain words of the source, which can be anything. */
+/** A limit, because each word of a source can give a kind of its own. */
 const MOST_KINDS = 1000;
 const KINDS_LISTED = 20;
-const LONGEST_REASON = 200;
+/** Of a field or a reason: both can contain words of the source. */
+const LONGEST_TEXT = 200;
 const OTHER_KIND = { field: '', reason: 'other reasons' };
 /** Texts in quotes and numbers, which differ between findings of the same kind. */
 const VALUES = /"(?:[^"\\]|\\.)*"|\b\d[\d.,]*\b/g;
@@ -34,7 +35,9 @@ export class ProblemSummary {
     const kind = this.#kinds.get(name);
     if (kind === undefined) {
       const example = line > 0 ? `${file}:${line}` : file;
-      this.#kinds.set(name, { field, reason, count: 1, files: new Set([file]), example });
+      // Copies, because slices would keep the long texts in memory.
+      const texts = structuredClone({ field, reason });
+      this.#kinds.set(structuredClone(name), { ...texts, count: 1, files: new Set([file]), example });
     } else {
       kind.count += 1;
       kind.files.add(file);
@@ -62,8 +65,9 @@ export class ProblemSummary {
     ].join('\n');
   }
 
-  #kindOf({ field, reason }: ReportedProblem): Pick<ProblemCount, 'field' | 'reason'> {
-    const kind = { field, reason: reason.replace(VALUES, '…').slice(0, LONGEST_REASON) };
+  #kindOf(problem: ReportedProblem): Pick<ProblemCount, 'field' | 'reason'> {
+    const field = problem.field.slice(0, LONGEST_TEXT);
+    const kind = { field, reason: problem.reason.slice(0, LONGEST_TEXT).replace(VALUES, '…') };
     const isKnown = this.#kinds.has(`${field}\n${kind.reason}`) || this.#kinds.size < MOST_KINDS;
     return isKnown ? kind : OTHER_KIND;
   }

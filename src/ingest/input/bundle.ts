@@ -80,11 +80,10 @@ export const NATURAL_ORDER = new Intl.Collator('en', { numeric: true });
 
 /**
  * Finds the inputs among files, folders (searched one level deep, unless the rules say otherwise)
- * and `-`. `as` is the kind of
- * record in named files and on standard input; in folders, names show the kind. All files whose
- * names show a form of `foreign` are inputs in that format. Throws `file-unreadable`, also for a
- * symbolic link in a folder. Throws `option-malformed` for a path that shows no kind of record,
- * contains no input, or is given twice.
+ * and `-`. `as` is the kind of record in named files and on standard input; in folders, names show
+ * the kind. All files whose names show a form of `foreign` are inputs in that format. Throws
+ * `file-unreadable`, also for a symbolic link in a folder. Throws `option-malformed` for a path
+ * that shows no kind of record, contains no input, or is given twice.
  */
 export async function findBundle(
   paths: readonly string[],
