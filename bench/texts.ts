@@ -1,6 +1,6 @@
 /**
  * The cost of long texts: memory of an import and of a server for a million events whose pins have
- * about 7 MB and about 160 MB of text. Prints a table for docs/operations.md. Requires
+ * 7 MB, 160 MB and 2 GB of text. Prints a table for docs/operations.md. Requires
  * `npm run build`.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { settledPss } from './memory.ts';
 
 const EVENTS = 1_000_000;
 /** Additional text in the bodies of pins. */
-const MORE_BYTES = [0, 153_000_000];
+const MORE_BYTES = [0, 153_000_000, 2_000_000_000];
 
 const community = communityOf(EVENTS);
 const pins = community.boards * 3;
