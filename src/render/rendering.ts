@@ -11,7 +11,7 @@ import { AsyncMemo } from '../system/async-memo.ts';
 import { HELD_EVENTS, heldBytesOf, readAdmitted } from './fragments/admission.ts';
 import { readAhead } from './fragments/batches.ts';
 import { type BodySize, bufferedBody, longBody } from './fragments/buffered-body.ts';
-import { answerChanges, EventNames } from './fragments/changes.ts';
+import { type AskedChanges, answerChanges, EventNames } from './fragments/changes.ts';
 import { EVENT_COLUMNS } from './fragments/event-form.ts';
 import type { EventParts } from './fragments/event-writer.ts';
 import { FragmentCache } from './fragments/fragment-cache.ts';
@@ -33,12 +33,7 @@ import type {
   RenderedBody,
   Variant,
 } from './text/rendered-body.ts';
-import {
-  type ChangesRepresentation,
-  listFrame,
-  REPRESENTATIONS,
-  type TextRepresentation,
-} from './text/representations.ts';
+import { listFrame, REPRESENTATIONS, type TextRepresentation } from './text/representations.ts';
 import type { RenderThread } from './thread/render-thread.ts';
 
 export interface Rendering {
@@ -53,14 +48,9 @@ export interface Rendering {
   events(query: EventQuery, representation: TextRepresentation, admit?: Admit): Promise<EventsBody>;
   /**
    * The change set of the query since the version whose `lastSequence` was `since`; undefined: all
-   * events, in the same form.
+   * events, in the same form. With a `token`, the last page ends with it.
    */
-  changes(
-    query: EventQuery,
-    since: number | undefined,
-    representation: ChangesRepresentation,
-    admit?: Admit,
-  ): Promise<EventsBody>;
+  changes(query: EventQuery, asked: AskedChanges): Promise<EventsBody>;
   /**
    * Boards or users of the query (contract 2.6, 2.7). With a limit, `next` is the last id returned.
    */
@@ -156,14 +146,9 @@ class DatasetRendering implements Rendering {
     return this.#largeAnswer(parts, query, frame, size, selection);
   }
 
-  async changes(
-    query: EventQuery,
-    since: number | undefined,
-    representation: ChangesRepresentation,
-    admit?: Admit,
-  ): Promise<EventsBody> {
+  async changes(query: EventQuery, asked: AskedChanges): Promise<EventsBody> {
     const makeParts = () => this.#fragments.eventParts('json');
-    return await answerChanges(this.dataset, makeParts, this.#names, query, { since, representation, admit });
+    return await answerChanges(this.dataset, makeParts, this.#names, query, asked);
   }
 
   #largeAnswer(

@@ -187,7 +187,8 @@ export function buildApp(options: AppOptions): App {
         endTurn ??= await shares.turns.take(key);
       };
       const { scope } = key;
-      const ask: Ask = { dataset, rendering, scope, parameters, place, since, representation, admit };
+      const bound = { place, since, syncToken };
+      const ask: Ask = { dataset, rendering, scope, parameters, ...bound, representation, admit };
       const render = await subject.find(ask);
       if (acceptsNothingNew(known)) return sendNotModified(reply, caching);
       const answer = await render();

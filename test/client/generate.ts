@@ -22,7 +22,7 @@ const BIOME = join(ROOT, 'node_modules/@biomejs/biome/bin/biome');
 
 /** Components that the client does not read: its errors, tables, and messages, which it parses. */
 const NOT_READ: readonly string[] = [
-  ...['Problem', 'EventRow', 'StreamMessage', 'Synced'],
+  ...['Problem', 'EventRow', 'StreamMessage'],
   ...Object.values(INSIGHT_TABLES).map(({ title }) => title),
 ];
 

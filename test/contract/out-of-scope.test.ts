@@ -41,6 +41,7 @@ const VALUES: Readonly<Record<ParameterName, string | undefined>> = {
   ...{
     limit: '1',
     since: 'start',
+    token: 'record&since=start',
     format: 'csv',
     excel: '1&format=csv',
     key: 'board',

@@ -155,7 +155,7 @@ describeOver(IS_LONG ? STORAGES : CATALOGS, 'a history of changes', {}, (kind) =
         const reader = await deployment.makeKey(organization, { scope });
         const read = (target: string) =>
           get(deployment.url + target, reader, { accept: 'application/x-ndjson' });
-        return { table: new SyncedTable(read, path, limit), path, reader };
+        return { table: new SyncedTable(read, path, { limit }), path, reader };
       }),
     );
   }

@@ -49,6 +49,7 @@ const asked = fc.record({
   range: fc.oneof(fc.constant({}), rangeArbitrary),
   redact: redactionArbitrary,
   limit: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
+  format: fc.constantFrom('json' as const, 'ndjson' as const),
 });
 
 describeOverStorages('a synced table', (kind) => {
@@ -89,12 +90,12 @@ describeOverStorages('a synced table', (kind) => {
         const { organization } = await installPlan(deployment, { ...plan, bundles: [first] });
         const full = await deployment.makeKey(organization);
         const tables: { table: SyncedTable; path: string; key: string }[] = [];
-        for (const { variant, question, scope, range, redact, limit } of all) {
+        for (const { variant, question, scope, range, redact, limit, format } of all) {
           const path = urlPathOf(variant, question, range) ?? '';
           const key = await deployment.makeKey(organization, { scope, redact });
-          const read = (target: string) =>
-            get(deployment.url + target, key, { accept: 'application/x-ndjson' });
-          tables.push({ table: new SyncedTable(read, path, limit), path, key });
+          const read = (target: string) => get(deployment.url + target, key);
+          for (const tokenFrom of ['header', 'record'] as const)
+            tables.push({ table: new SyncedTable(read, path, { limit, tokenFrom, format }), path, key });
         }
         const eachTable = async (act: (table: SyncedTable) => Promise<void> | void) => {
           for (const { table } of tables) await act(table);

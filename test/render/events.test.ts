@@ -58,7 +58,7 @@ for (const [way, claimedUsers] of Object.entries({ 'one by one': 0, gathered: GA
       await fc.assert(
         fc.asyncProperty(anyWorld, async (world) => {
           const { rendering, events } = open(world);
-          const answer = await rendering.changes(EVERYTHING, undefined, 'ndjson');
+          const answer = await rendering.changes(EVERYTHING, { since: undefined, representation: 'ndjson' });
           const text = await textOf(answer);
           assert.equal(answer.byteLength, Buffer.byteLength(text));
           const names = [...text.matchAll(/,"sync_id":"([\w-]{22})"\}\n/g)].map(([, name]) => name);
@@ -68,6 +68,23 @@ for (const [way, claimedUsers] of Object.entries({ 'one by one': 0, gathered: GA
         }),
         { numRuns: 50 },
       );
+    });
+
+    test('the sync token, if requested, is the last item of a sync', async () => {
+      for (const count of [0, 3, 3_000]) {
+        const { rendering } = open(worldOf(count));
+        for (const representation of ['json', 'ndjson'] as const) {
+          const asked = { since: undefined, representation };
+          const plain = await rendering.changes(EVERYTHING, asked);
+          const ended = await rendering.changes(EVERYTHING, { ...asked, token: 'end' });
+          const [text, endedText] = [await textOf(plain), await textOf(ended)];
+          assert.equal(ended.byteLength, Buffer.byteLength(endedText));
+          assert.equal(ended.rows, count);
+          const item = '{"sync_token":"end"}';
+          if (representation === 'ndjson') assert.equal(endedText, `${text}${item}\n`);
+          else assert.equal(endedText, `${text.slice(0, -1)}${count === 0 ? '' : ','}${item}]`);
+        }
+      }
     });
 
     test('events in CSV are read back cell by cell', async () => {

@@ -140,7 +140,7 @@ test('a large response that is refused makes no fragments and no tally', async (
   const refuse = () => Promise.reject(new Error('refused'));
   for (const ask of [
     () => rendering.events(EVERYTHING, 'json', refuse),
-    () => rendering.changes(EVERYTHING, undefined, 'json', refuse),
+    () => rendering.changes(EVERYTHING, { since: undefined, representation: 'json', admit: refuse }),
   ]) {
     await assert.rejects(ask(), /refused/);
   }
@@ -150,10 +150,12 @@ test('a large response that is refused makes no fragments and no tally', async (
 test('more deleted events than a response may list require a new copy', async () => {
   const { dataset, rendering } = open();
   dataset.deleted = Float64Array.from({ length: 100_000 }, (_, place) => place);
-  const answer = await rendering.changes(EVERYTHING, 0, 'ndjson');
+  const answer = await rendering.changes(EVERYTHING, { since: 0, representation: 'ndjson' });
   assert.equal((await textOf(answer)).split('"deleted":true').length, 100_001);
   dataset.deleted = new Float64Array(100_001);
-  await assert.rejects(rendering.changes(EVERYTHING, 0, 'ndjson'), { code: 'since-invalid' });
+  await assert.rejects(rendering.changes(EVERYTHING, { since: 0, representation: 'ndjson' }), {
+    code: 'since-invalid',
+  });
 });
 
 test('renderings of one dataset share fragments that redaction does not change', async () => {

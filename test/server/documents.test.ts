@@ -186,6 +186,7 @@ describe('the OpenAPI documents', () => {
     assert.ok(!judge(closed(document), 'Event')({ ...event, added: 1 }));
     assert.ok(judge(closed(document), 'Forgotten')({ forgotten: { user: 5 } }));
     assert.ok(!judge(closed(document), 'Forgotten')({ forgotten: { user: 5, name: '' } }));
+    assert.ok(judge(closed(document), 'Synced')({ sync_token: 'x' }));
   });
 
   it('say that an event has a pin if and only if its type is pin', async () => {

@@ -98,6 +98,7 @@ function expectedStatuses(oracle: Oracle, { path, names, query }: BuiltRequest):
     given.includes('since') &&
     query.some(({ name, text }) => name === 'format' && /^(csv|parquet)$/.test(text));
   if (isTable) return [406, ...(mayBe400 ? [400] : [])];
+  if (given.includes('token') && !given.includes('since')) return [400];
   // The parameter applies to CSV only.
   if (given.includes('excel') && !query.some(({ name, text }) => name === 'format' && text === 'csv'))
     return [400];

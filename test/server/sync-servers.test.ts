@@ -62,13 +62,18 @@ test('a sync that continues at a server with an older version loses nothing and 
   const behindAfterFirst = (page: number) => (page === 0 ? newer.address : stand.url);
   // With ten, the older server ends the sync on its first page.
   for (const limit of [1, 2, 3, 10]) {
-    for (const chosen of [inTurn, behindAfterFirst]) {
+    for (const [chosen, tokenFrom] of [
+      [inTurn, 'header'],
+      [behindAfterFirst, 'header'],
+      [inTurn, 'record'],
+      [behindAfterFirst, 'record'],
+    ] as const) {
       let pages = 0;
       let choose = chosen;
       const table = new SyncedTable(
         (target) => get(choose(pages++) + target, stand.key, lines),
         '/a/v1/events',
-        limit,
+        { limit, tokenFrom },
       );
       await table.catchUp();
       // The older server has caught up.

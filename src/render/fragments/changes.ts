@@ -1,6 +1,7 @@
 /**
  * Events for clients that keep a table in sync (decision 19): each event has a `sync_id`, which is
- * stable and opaque. Users who were forgotten come first, then events that were deleted.
+ * stable and opaque. Users who were forgotten come first, then events that were deleted. The sync
+ * token comes last, for clients that keep it from the items (decision 99).
  */
 import { createCipheriv, hkdfSync } from 'node:crypto';
 import type { Dataset } from '../../dataset/dataset.ts';
@@ -79,10 +80,14 @@ function changedRun(parts: EventParts, batch: EventBatch, names: EventNames): Ro
 
 /** The users who were forgotten, by id, and the sync ids of deleted events. */
 function goneRun(forgotten: readonly bigint[], deleted: readonly string[]): RowWriter {
-  const items = [
+  return textRun([
     ...forgotten.map((id) => `{"forgotten":{"user":${id}}}`),
     ...deleted.map((name) => `{"sync_id":"${name}","deleted":true}`),
-  ];
+  ]);
+}
+
+/** `items` are ASCII. */
+function textRun(items: readonly string[]): RowWriter {
   return {
     count: items.length,
     size: (row) => items[row]!.length,
@@ -90,10 +95,13 @@ function goneRun(forgotten: readonly bigint[], deleted: readonly string[]): RowW
   };
 }
 
-interface AskedChanges {
+export interface AskedChanges {
+  /** `lastSequence` of the version that the client has; absent: none. */
   readonly since: number | undefined;
   readonly representation: ChangesRepresentation;
-  readonly admit: Admit | undefined;
+  /** The sync token, if the last page ends with it. */
+  readonly token?: string | undefined;
+  readonly admit?: Admit | undefined;
 }
 
 /** As `Rendering.changes`. `makeParts` makes the parts for JSON. */
@@ -102,12 +110,13 @@ export async function answerChanges(
   makeParts: () => Promise<EventParts>,
   names: EventNames,
   query: EventQuery,
-  { since, representation, admit }: AskedChanges,
+  { since, representation, token, admit }: AskedChanges,
 ): Promise<EventsBody> {
   const frame = listFrame(representation, EVENT_COLUMNS);
+  const end = textRun(token === undefined ? [] : [`{"sync_token":"${token}"}`]);
   // Usually nothing has changed, which is known without reading any data.
   if (since !== undefined && since >= dataset.lastSequence)
-    return bufferedBody<EventPosition>(frame, [], undefined);
+    return uncounted(bufferedBody<EventPosition>(frame, [end], undefined), end);
   const asked = since === undefined ? query : { ...query, since: await dataset.revisions(since) };
   // Only the first page lists what is gone.
   const tells = since !== undefined && query.after === undefined;
@@ -115,17 +124,27 @@ export async function answerChanges(
   const { page, isHeld } = await readAdmitted(dataset, asked, admit);
   const parts = await makeParts();
   const changed = (batch: EventBatch) => changedRun(parts, batch, names);
-  if (isHeld) return bufferedBody(frame, [gone, ...page.batches.map(changed)], page.next);
+  if (isHeld) {
+    const runs = [gone, ...page.batches.map(changed)];
+    if (page.next !== undefined) return bufferedBody(frame, runs, page.next);
+    return uncounted(bufferedBody<EventPosition>(frame, [...runs, end], undefined), end);
+  }
   const tally = await dataset.tally(asked);
   const itemBytes = measureRun(gone) + (await parts.measure(tally)) + SYNC_BYTES * tally.events;
   const rows = gone.count + tally.events;
-  const byteLength = measureFramed(frame, rows, itemBytes);
+  const byteLength = measureFramed(frame, rows + end.count, itemBytes + measureRun(end));
   async function* runs(): AsyncGenerator<RowWriter, void> {
     yield gone;
     for await (const batch of readAhead(dataset.events(asked))) yield changed(batch);
+    yield end;
   }
   const chunks = (memory?: Chunk) => renderChunks(frame, runs(), byteLength, memory);
   return { byteLength, next: undefined, rows, heldBytes: heldBytesOf(dataset), chunks };
+}
+
+/** The sync token at the end of a body is no change. */
+function uncounted(body: EventsBody, end: RowWriter): EventsBody {
+  return { ...body, rows: body.rows === undefined ? undefined : body.rows - end.count };
 }
 
 /** Throws `since-invalid` if too many events were deleted. */

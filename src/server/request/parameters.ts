@@ -90,6 +90,12 @@ export const PARAMETERS = {
     example: 'start',
     expected: 'the word start, or the value of the header "Sync-Token" of an earlier response',
   }),
+  token: bySchema(Type.Enum(['record']), {
+    description:
+      'With `record`, the response, or its last page, ends with one more item, `{"sync_token":"…"}`: the value of the header `Sync-Token`, for clients that keep their state from records. Requires `since`.',
+    example: 'record',
+    expected: 'the word record, or be left out',
+  }),
   format: bySchema(Type.Enum([...LISTED]), {
     description: 'Representation, for clients that cannot send `Accept`.',
     example: 'csv',

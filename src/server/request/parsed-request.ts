@@ -89,7 +89,7 @@ export function readRequest(
     const chosen = chooseRepresentation(request, parameters.format, representationsOf(route, parameters));
     const representation = parameters.excel === undefined ? chosen : forExcel(chosen);
     const encoding = REPRESENTATIONS[representation].isEncodable ? chooseEncoding(request) : 'identity';
-    if (representation === 'event-stream') refusePages(parameters);
+    if (representation === 'event-stream') refuseForStream(parameters);
     return { variant, route, target, parameters, subject, representation, encoding, lastBound: undefined };
   });
 }
@@ -159,9 +159,14 @@ export class BoundRequests {
   }
 }
 
-function refusePages({ limit, cursor }: Parameters): void {
-  if (limit === undefined && cursor === undefined) return;
-  throw new AppError('parameter-malformed', 'A stream has no pages. Leave out "limit" and "cursor".');
+function refuseForStream({ limit, cursor, token }: Parameters): void {
+  if (limit !== undefined || cursor !== undefined)
+    throw new AppError('parameter-malformed', 'A stream has no pages. Leave out "limit" and "cursor".');
+  if (token !== undefined)
+    throw new AppError(
+      'parameter-malformed',
+      'A stream sends a message with the sync token after all changes. Leave out "token".',
+    );
 }
 
 /** Refuses other formats, in which the parameter would silently have no effect. */
@@ -225,7 +230,9 @@ function tagParameters({ parameters, representations }: Route): readonly Paramet
 
 /** Everything else that determines the bytes of a response from one version. */
 function formText({ route, parameters, representation, encoding }: ParsedRequest, key: KeyEntry): string {
-  const given = tagParameters(route).map((parameter) => parameters[parameter] ?? null);
+  // Without it, the tag is that of versions that did not have the parameter.
+  const counts = (parameter: ParameterName) => parameter !== 'token' || parameters.token !== undefined;
+  const given = tagParameters(route).filter(counts).map((parameter) => parameters[parameter] ?? null);
   const exact = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
   // Earlier versions of Corkboard wrote no byte order mark.
   const form = representation === 'excel' ? 'excel 2' : representation;

@@ -42,7 +42,7 @@ function unknownParameter(name: string, known: readonly ParameterName[]): AppErr
   );
 }
 
-function checkTogether({ start, end, limit, cursor }: Parameters): void {
+function checkTogether({ start, end, limit, cursor, since, token }: Parameters): void {
   if (start !== undefined && end !== undefined && start > end) {
     throw new AppError(
       'range-reversed',
@@ -53,6 +53,12 @@ function checkTogether({ start, end, limit, cursor }: Parameters): void {
     throw new AppError(
       'parameter-malformed',
       'The parameter "cursor" needs "limit". Repeat the limit with the cursor.',
+    );
+  }
+  if (token !== undefined && since === undefined) {
+    throw new AppError(
+      'parameter-malformed',
+      'The parameter "token" needs "since". Send "since=start" for everything, or an earlier sync token.',
     );
   }
 }

@@ -40,6 +40,8 @@ export interface Ask {
   readonly parameters: Parameters;
   readonly place: WalkPlace | undefined;
   readonly since: Since | undefined;
+  /** As of `BoundRequest`; absent for live streams, which send it themselves. */
+  readonly syncToken?: string | undefined;
   readonly representation: Representation;
   readonly admit?: Admit | undefined;
 }

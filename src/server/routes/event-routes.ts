@@ -43,8 +43,8 @@ export const EVENT_LIST = {
 const EVENTS = {
   ...EVENT_LIST,
   description:
-    'Oldest first; events with the same time in order of import. The time range applies to `timestamp`. With `Accept: text/event-stream` the response is a live stream: it sends changes as they are published, from now on, or since the token in `since` or `Last-Event-ID`. With `since`, each event has a `sync_id`. Erased users come first, as `{"forgotten":{"user":5}}` (`Forgotten`), then deleted events, as `{"sync_id":"…","deleted":true}` (`Deleted`); they are the only items that do not match `Event`.',
-  parameters: [...PAGED, 'since'],
+    'Oldest first; events with the same time in order of import. The time range applies to `timestamp`. With `Accept: text/event-stream` the response is a live stream: it sends changes as they are published, from now on, or since the token in `since` or `Last-Event-ID`. With `since`, each event has a `sync_id`. Erased users come first, as `{"forgotten":{"user":5}}` (`Forgotten`), then deleted events, as `{"sync_id":"…","deleted":true}` (`Deleted`). With `token=record`, the last item is the sync token, as `{"sync_token":"…"}` (`Synced`). These are the only items that do not match `Event`.',
+  parameters: [...PAGED, 'since', 'token'],
   representations: [...EVENT_LIST.representations, 'event-stream'],
   items: { ...EVENT_LIST.items, ndjson: Change, 'event-stream': StreamMessage },
 } as const;
@@ -100,8 +100,9 @@ async function answerEvents(
   of: Partial<Pick<EventQuery, 'board' | 'actor' | 'pinsOnly'>>,
 ): Promise<AnyAnswer> {
   const query = { ...eventsAsked(ask), ...of };
-  const { rendering, representation, since } = ask;
+  const { rendering, representation, since, parameters } = ask;
   if (since === undefined) return eventsOf(ask, query);
   if (!tellsChanges(representation)) throw new Error('`readRequest` refuses tables with `since`.');
-  return rendering.changes(query, since.sequence, representation, ask.admit);
+  const token = parameters.token === undefined ? undefined : ask.syncToken;
+  return rendering.changes(query, { since: since.sequence, representation, token, admit: ask.admit });
 }

@@ -112,7 +112,7 @@ const Synced = Type.Object(
 );
 
 /** An item of a change set. */
-export const Change = Type.Union([Event, Forgotten, Deleted]);
+export const Change = Type.Union([Event, Forgotten, Deleted, Synced]);
 
 export const StreamMessage = Type.Object(
   {
@@ -125,7 +125,7 @@ export const StreamMessage = Type.Object(
     data: Type.String({
       description: 'One line: an event, an erased user, a deleted event or, with `synced`, the sync token.',
       contentMediaType: 'application/json',
-      contentSchema: Type.Union([Event, Forgotten, Deleted, Synced]),
+      contentSchema: Change,
     }),
   },
   { title: 'StreamMessage', description: 'The fields of a message of a live stream.' },
