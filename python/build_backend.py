@@ -49,6 +49,8 @@ def metadata(version, readme):
         "Requires-Dist: pandas>=2.0; extra == 'pandas'",
         "Provides-Extra: arrow",
         "Requires-Dist: pyarrow>=14; extra == 'arrow'",
+        "Provides-Extra: dlt",
+        "Requires-Dist: dlt>=1.4; extra == 'dlt'",
         "Description-Content-Type: text/markdown",
     ]
     return "\n".join(fields) + "\n\n" + readme
