@@ -1,6 +1,6 @@
 /**
- * The Python package, installed from its wheel into an empty environment, against the demo; and its
- * copy, against the one of `corkboard sync`.
+ * The Python package, installed from its wheel into an empty environment, and its notebook, against
+ * the demo; and its copy, against the one of `corkboard sync`.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -63,6 +63,25 @@ describe('the Python package', { skip }, () => {
     assert.ok(Number(tests) >= 15, stderr);
   });
 
+  it('shows in its notebook what the server counts', async () => {
+    const runner = join(ROOT, 'tests/run_notebook.py');
+    const { stdout } = await ended(python, runner, join(ROOT, 'examples/activity.ipynb'));
+    const lines = stdout.split('\n');
+    const base = url.replace(/a$/, '');
+    const read = async (path: string) =>
+      JSON.parse(await (await fetch(base + path, { headers: { apikey: key } })).text());
+    const overview = await read('insights/v1/overview');
+    assert.ok(lines.includes(overview.organization.name));
+    const ranking: Ranked[] = await read('insights/v1/boards?top=8');
+    for (const { board, events } of ranking) assert.ok(lines.includes(`${board.title}: ${events}`));
+    const { board } = ranking[0]!;
+    const records = Object.keys(await read(`a/v1/board/${board.id}/points`));
+    assert.ok(lines.includes(`${records.length} people have points on ${board.title}`));
+    const months = lines.slice(lines.indexOf('Events in each month') + 1).slice(0, 12);
+    assert.ok(months.every((line) => /^20\d\d-\d\d: \d+$/.test(line)));
+    assert.equal(lines.slice(lines.indexOf('Name | Points | Participation score')).length, 12);
+  });
+
   it('makes the copy that corkboard sync makes, and continues it', async () => {
     const own = join(folder, 'command.sqlite');
     for (const [path, expected] of [
@@ -79,6 +98,11 @@ describe('the Python package', { skip }, () => {
     assert.deepEqual(package_, command);
   });
 });
+
+interface Ranked {
+  readonly board: { readonly id: number; readonly title: string };
+  readonly events: number;
+}
 
 /** Columns, keys, indexes and rows of all tables. */
 function contentOf(path: string) {
