@@ -2,12 +2,15 @@
 import assert from 'node:assert/strict';
 import {
   chmodSync,
+  cpSync,
   existsSync,
   globSync,
   mkdirSync,
+  mkdtempSync,
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -125,6 +128,22 @@ describe('a copy in Parquet files', () => {
     });
   }
 
+  it('changes its own months if a folder around it has the name of a month', async () => {
+    const place = await PARQUET.make(join(folder, 'month=2018-03'));
+    await runWith(place, [{ ...NO_CHANGES, startsAnew: true, events: FIRST }], 'first');
+    await runWith(place, [{ ...NO_CHANGES, forgotten: [1] }], 'second');
+    assert.deepEqual(eventsIn(await place.rows('events')), FIRST.slice(1));
+  });
+
+  it('keeps an event without an actor when users are erased', async () => {
+    const place = await firstCopy();
+    const { actor, ...others } = event('anonymous', '2018-02-06');
+    await runWith(place, [{ ...NO_CHANGES, events: [others] }], 'second');
+    await runWith(place, [{ ...NO_CHANGES, forgotten: [2] }], 'third');
+    const ids = (await place.rows('events')).map(({ sync_id }) => sync_id);
+    assert.deepEqual(ids.sort(), ['a', 'anonymous']);
+  });
+
   it('is not written if not even the token has changed', async () => {
     const place = await firstCopy();
     const before = filesIn(place.path);
@@ -174,15 +193,52 @@ describe('a copy in Parquet files', () => {
   });
 });
 
-describe('a folder that is no copy', () => {
-  const refused = async (path: string, message: RegExp) => {
-    const place = { address: `parquet:${path}`, rows: (table: string) => rowsOfFiles(path, table) };
-    await assert.rejects(runWith(place, [NO_CHANGES], 'first'), {
-      code: /copy-refused|option-malformed/,
-      message,
-    });
-  };
+async function refused(path: string, message: RegExp): Promise<void> {
+  const place = { address: `parquet:${path}`, rows: (table: string) => rowsOfFiles(path, table) };
+  await assert.rejects(runWith(place, [NO_CHANGES], 'last'), {
+    code: /copy-refused|option-malformed/,
+    message,
+  });
+}
 
+describe('a change that was written down and not made', () => {
+  const april = 'events/month=2018-04';
+  const MOVED = [{ ...NO_CHANGES, events: [event('a', '2018-04-01'), event('b', '2018-02-05', 3)] }];
+
+  /** A folder in the place of a file stops the change. */
+  async function stoppedCopy(): Promise<string> {
+    const place = await firstCopy();
+    mkdirSync(join(place.path, monthFile('2018-04')), { recursive: true });
+    await assert.rejects(runWith(place, MOVED, 'second'), { code: 'copy-refused', message: /EISDIR/ });
+    rmSync(join(place.path, april), { recursive: true });
+    return place.path;
+  }
+
+  it('is completed by the next run', async () => {
+    const path = await stoppedCopy();
+    await runWith({ address: `parquet:${path}`, rows: async () => [] }, [NO_CHANGES], 'third');
+    const moved = MOVED.flatMap(({ events }) => events);
+    assert.deepEqual(eventsIn(await rowsOfFiles(path, 'events')), [...moved, FIRST[2]]);
+  });
+
+  it('is refused for good if a new file is lost', async () => {
+    for (const [name, hasFormer] of [
+      ['', false],
+      ['2018-04.next', false],
+      ['2018-04.next', true],
+    ] as const) {
+      const path = await stoppedCopy();
+      const state = readFileSync(join(path, 'corkboard_sync.json'), 'utf8');
+      rmSync(join(path, '.corkboard/unfinished', name), { recursive: true });
+      if (hasFormer) mkdirSync(join(path, april));
+      if (hasFormer) writeFileSync(join(path, monthFile('2018-04')), 'former');
+      for (const _ of ['once', 'again']) await refused(path, /are lost/);
+      assert.equal(readFileSync(join(path, 'corkboard_sync.json'), 'utf8'), state);
+    }
+  });
+});
+
+describe('a folder that is no copy', () => {
   it('is refused if it has files of these names, which stay', async () => {
     for (const name of ['events/own.parquet', 'users.parquet', 'boards.parquet']) {
       const { path } = await PARQUET.make(folder);
@@ -214,6 +270,28 @@ describe('a folder that is no copy', () => {
       damage(path);
       await refused(path, message);
     }
+  });
+
+  it('is refused if its months are on a different file system, before anything is changed', async (t) => {
+    const elsewhere = '/dev/shm';
+    if (!existsSync(elsewhere) || statSync(elsewhere).dev === statSync(folder).dev) return t.skip();
+    const { path } = await firstCopy();
+    const events = mkdtempSync(join(elsewhere, 'corkboard-'));
+    t.after(() => rmSync(events, { recursive: true }));
+    cpSync(join(path, 'events'), events, { recursive: true });
+    rmSync(join(path, 'events'), { recursive: true });
+    symlinkSync(events, join(path, 'events'));
+    await refused(path, /must be on the same file system/);
+    rmSync(join(path, 'events'));
+    cpSync(events, join(path, 'events'), { recursive: true });
+    await runWith({ address: `parquet:${path}`, rows: async () => [] }, [NO_CHANGES], 'second');
+  });
+
+  it('is refused if it cannot be locked', async () => {
+    const { path } = await firstCopy();
+    rmSync(join(path, '.corkboard/lock'));
+    mkdirSync(join(path, '.corkboard/lock'));
+    await refused(path, /^Cannot lock the folder/);
   });
 
   it('is refused while a different run writes into it', async () => {

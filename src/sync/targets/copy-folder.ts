@@ -3,17 +3,26 @@
  * renamed, and what is to be renamed and deleted is written down before. So a run that is killed
  * has changed nothing, or the next one completes it.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { chmod, mkdir, open, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { AppError } from '../../domain/app-error.ts';
-import { hasCode } from '../../system/file-errors.ts';
+import { hasCode, isMissing } from '../../system/file-errors.ts';
 import { readIfExists } from '../../system/if-exists.ts';
 import { synchronize } from '../../system/synchronize.ts';
 import { writeWhole } from '../../system/write-whole.ts';
-import type { CopyState } from '../copy-target.ts';
 import { BOARDS, USERS } from '../tables.ts';
+import {
+  type CopyFileName,
+  damaged,
+  type FolderState,
+  type RecordedChange,
+  readChange,
+  readState,
+  renderChange,
+  renderState,
+} from './folder-state.ts';
 import { refusedBy } from './sql.ts';
 
 /** Written last, and only when it changes. */
@@ -21,17 +30,10 @@ const STATE_FILE = 'corkboard_sync.json';
 const EVENTS_FOLDER = 'events';
 /** Programs that look for Parquet files ignore folders whose name begins with a dot. */
 const OWN_FOLDER = '.corkboard';
-const LISTS: readonly string[] = [USERS.name, BOARDS.name];
-const FORMAT = 1;
-const MONTH = /^\d{4}-\d{2}$/;
-
-/** `users`, `boards`, or the month of events, like `2018-03`. */
-export type CopyFileName = string;
-
-export interface FolderState extends CopyState {
-  /** Those with events. */
-  readonly months: readonly string[];
-}
+/** The tables that have a file each. */
+export const LISTS = [USERS, BOARDS] as const;
+const LIST_NAMES: readonly string[] = LISTS.map(({ name }) => name);
+const MONTH_NAME = /^\d{4}-\d{2}$/;
 
 export interface FolderChange {
   /** Complete at `nextFile`. */
@@ -45,6 +47,8 @@ export class CopyFolder {
   readonly #own: string;
   /** What is in it belongs to the run that has the lock. */
   readonly unfinished: string;
+  /** Whether a change is written down that is not yet made. */
+  #isRecorded = false;
 
   private constructor(path: string) {
     this.#path = path;
@@ -65,8 +69,8 @@ export class CopyFolder {
   }
 
   file(name: CopyFileName): string {
-    if (LISTS.includes(name)) return join(this.#path, `${name}.parquet`);
-    if (MONTH.test(name)) return join(this.#path, EVENTS_FOLDER, `month=${name}`, 'events.parquet');
+    if (LIST_NAMES.includes(name)) return join(this.#path, `${name}.parquet`);
+    if (MONTH_NAME.test(name)) return join(this.#path, EVENTS_FOLDER, `month=${name}`, 'events.parquet');
     throw damaged();
   }
 
@@ -77,12 +81,13 @@ export class CopyFolder {
 
   /** Returns the function that releases the lock. Throws `copy-refused` if a run has it. */
   lock(): () => void {
-    // The operating system releases the lock whenever the process ends.
-    const lock = new DatabaseSync(join(this.#own, 'lock'));
+    let lock: DatabaseSync | undefined;
     try {
+      // The operating system releases the lock whenever the process ends.
+      lock = new DatabaseSync(join(this.#own, 'lock'));
       lock.exec('BEGIN EXCLUSIVE');
     } catch (error) {
-      lock.close();
+      lock?.close();
       throw refusedBy('Cannot lock the folder: a different run may be using it', error);
     }
     return () => lock.close();
@@ -94,39 +99,59 @@ export class CopyFolder {
    */
   async begin(): Promise<FolderState | undefined> {
     const text = await readIfExists(this.#changeFile);
-    if (text !== undefined) await this.#complete(readChange(`${text}`));
+    if (text !== undefined) {
+      if (!existsSync(this.unfinished)) throw lost();
+      await this.#complete(readChange(`${text}`));
+    }
     await rm(this.unfinished, { recursive: true, force: true });
     await mkdir(this.unfinished, { mode: 0o700 });
     const stored = await readIfExists(join(this.#path, STATE_FILE));
-    if (stored === undefined) return undefined;
-    const state = readState(parsed(`${stored}`));
-    this.#checkFiles(state);
+    const state = stored === undefined ? undefined : readState(`${stored}`);
+    this.#checkFileSystem(state?.months ?? []);
+    if (state !== undefined) this.#checkFiles(state);
     return state;
   }
 
   /** Puts the new files in place. Requires the lock. */
   async change(change: FolderChange): Promise<void> {
+    const written = new Map<CopyFileName, number>();
     for (const name of change.written) {
       await this.#adoptMode(this.nextFile(name), 0o666);
       await synchronize(this.nextFile(name));
+      written.set(name, (await stat(this.nextFile(name))).size);
     }
     await synchronize(this.unfinished);
-    await this.#writeJson(this.#changeFile, renderChange(change));
-    await this.#complete(change);
+    await this.#prepareJson(renderChange({ ...change, written }));
+    this.#isRecorded = true;
+    await this.#placeJson(this.#changeFile);
+    await this.#complete({ ...change, written });
   }
 
   /** Removes what is unfinished, unless the next run is to complete it. Requires the lock. */
   async end(): Promise<void> {
-    if (existsSync(this.#changeFile)) return;
+    if (this.#isRecorded) return;
     await rm(this.unfinished, { recursive: true, force: true });
   }
 
   #checkFiles({ months }: FolderState): void {
-    const lost = [...LISTS, ...months].map((name) => this.file(name)).find((path) => !existsSync(path));
+    const lost = [...LIST_NAMES, ...months].map((name) => this.file(name)).find((path) => !existsSync(path));
     if (lost === undefined) return;
     throw new AppError(
       'copy-refused',
       `The copy lacks the file ${relative(this.#path, lost)}. Use an empty or a new folder.`,
+    );
+  }
+
+  /** Files are renamed, which no file system does with those of others. */
+  #checkFileSystem(months: readonly CopyFileName[]): void {
+    const { dev } = statSync(this.unfinished);
+    const events = join(this.#path, EVENTS_FOLDER);
+    const folders = [this.#path, events, ...months.map((month) => dirname(this.file(month)))];
+    const other = folders.find((folder) => (statSync(folder, { throwIfNoEntry: false })?.dev ?? dev) !== dev);
+    if (other === undefined) return;
+    throw new AppError(
+      'copy-refused',
+      `${other} and ${this.#own} must be on the same file system. Use a folder without links or mounts inside.`,
     );
   }
 
@@ -135,26 +160,36 @@ export class CopyFolder {
   }
 
   /** Can be repeated after each of its steps. */
-  async #complete({ written, removed, state }: FolderChange): Promise<void> {
+  async #complete({ written, removed, state }: RecordedChange): Promise<void> {
     const folders = new Set<string>([this.#path]);
-    for (const name of written) {
-      const folder = dirname(this.file(name));
-      await this.#makeFolder(folder);
-      if (existsSync(this.nextFile(name))) await rename(this.nextFile(name), this.file(name));
-      folders.add(folder);
+    for (const [name, bytes] of written) {
+      await this.#makeFolder(dirname(this.file(name)));
+      await this.#place(name, bytes);
+      folders.add(dirname(this.file(name)));
     }
     for (const name of removed) {
       await rm(this.file(name), { force: true });
-      await rmdir(dirname(this.file(name))).catch((error: unknown) => {
-        if (!hasCode(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST')) throw error;
-      });
+      if (!(await removeIfEmpty(dirname(this.file(name))))) folders.add(dirname(this.file(name)));
     }
     const events = join(this.#path, EVENTS_FOLDER);
     if (existsSync(events)) folders.add(events);
     for (const folder of folders) await synchronize(folder);
-    await this.#writeJson(join(this.#path, STATE_FILE), renderState(state));
+    await this.#prepareJson(renderState(state));
+    await this.#placeJson(join(this.#path, STATE_FILE));
     await rm(this.#changeFile, { force: true });
     await synchronize(this.#own);
+    this.#isRecorded = false;
+  }
+
+  /** `bytes`: the size of the file. A run that was killed can have put it in place already. */
+  async #place(name: CopyFileName, bytes: number): Promise<void> {
+    try {
+      await rename(this.nextFile(name), this.file(name));
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      const placed = await stat(this.file(name)).catch(() => undefined);
+      if (placed?.size !== bytes) throw lost();
+    }
   }
 
   async #makeFolder(folder: string): Promise<void> {
@@ -169,25 +204,42 @@ export class CopyFolder {
     await chmod(path, (await stat(this.#path)).mode & most);
   }
 
-  async #writeJson(path: string, value: unknown): Promise<void> {
-    const unfinished = join(this.#own, 'unfinished.json');
-    const file = await open(unfinished, 'w');
+  async #prepareJson(value: unknown): Promise<void> {
+    const file = await open(this.#unfinishedJson, 'w');
     try {
       await writeWhole(file, Buffer.from(`${JSON.stringify(value, undefined, 2)}\n`));
       await file.sync();
     } finally {
       await file.close();
     }
-    await this.#adoptMode(unfinished, 0o666);
-    await rename(unfinished, path);
+    await this.#adoptMode(this.#unfinishedJson, 0o666);
+  }
+
+  async #placeJson(path: string): Promise<void> {
+    await rename(this.#unfinishedJson, path);
     await synchronize(dirname(path));
   }
+
+  get #unfinishedJson(): string {
+    return join(this.#own, 'unfinished.json');
+  }
+}
+
+/** Returns whether the folder is gone. */
+async function removeIfEmpty(folder: string): Promise<boolean> {
+  try {
+    await rmdir(folder);
+  } catch (error) {
+    if (hasCode(error, 'ENOTEMPTY', 'EEXIST')) return false;
+    if (!hasCode(error, 'ENOENT')) throw error;
+  }
+  return true;
 }
 
 /** Without the state of a copy, files of its names are the user's own. */
 function refuseOtherFiles(path: string): void {
   const isCopy = [STATE_FILE, join(OWN_FOLDER, 'change.json')].some((name) => existsSync(join(path, name)));
-  const names = [EVENTS_FOLDER, ...LISTS.map((name) => `${name}.parquet`)];
+  const names = [EVENTS_FOLDER, ...LIST_NAMES.map((name) => `${name}.parquet`)];
   const foreign = names.find((name) => existsSync(join(path, name)));
   if (isCopy || foreign === undefined) return;
   throw new AppError(
@@ -196,57 +248,9 @@ function refuseOtherFiles(path: string): void {
   );
 }
 
-function renderState({ source, token, usersTag, boardsTag, months }: FolderState) {
-  return { format: FORMAT, source, token, users_tag: usersTag, boards_tag: boardsTag, months };
-}
-
-function renderChange({ written, removed, state }: FolderChange) {
-  return { written, removed, state: renderState(state) };
-}
-
-function readState(value: unknown): FolderState {
-  const { format, source, token, users_tag, boards_tag, months } = membersOf(value);
-  if (typeof format === 'number' && format > FORMAT) {
-    throw new AppError(
-      'copy-refused',
-      'The folder was written by a later version of corkboard. Use that one.',
-    );
-  }
-  if (typeof source !== 'string' || typeof token !== 'string') throw damaged();
-  const tags = { usersTag: tagOf(users_tag), boardsTag: tagOf(boards_tag) };
-  return { source, token, ...tags, months: textsOf(months) };
-}
-
-function readChange(text: string): FolderChange {
-  const { written, removed, state } = membersOf(parsed(text));
-  return { written: textsOf(written), removed: textsOf(removed), state: readState(state) };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw damaged();
-  }
-}
-
-function membersOf(value: unknown): Readonly<Record<string, unknown>> {
-  if (typeof value === 'object' && value !== null) return value as Readonly<Record<string, unknown>>;
-  throw damaged();
-}
-
-function textsOf(value: unknown): readonly string[] {
-  if (Array.isArray(value) && value.every((text) => typeof text === 'string')) return value;
-  throw damaged();
-}
-
-function tagOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
-}
-
-function damaged(): AppError {
+function lost(): AppError {
   return new AppError(
     'copy-refused',
-    'The files about the state of the copy are damaged. Use an empty or a new folder.',
+    'New files of a run that was ended are lost, so the copy cannot be completed. Use an empty or a new folder.',
   );
 }

@@ -8,8 +8,8 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { AppError } from '../../domain/app-error.ts';
 import { literal } from '../../domain/sql-literal.ts';
 import type { CopyState, CopyTarget, CopyWriting } from '../copy-target.ts';
-import { BOARDS, type CopyTable, EVENTS, TABLES, USERS } from '../tables.ts';
-import { CopyFolder, type FolderChange, type FolderState } from './copy-folder.ts';
+import { type CopyTable, EVENTS, TABLES } from '../tables.ts';
+import { CopyFolder, type FolderChange, LISTS } from './copy-folder.ts';
 import {
   createTable,
   DUCKDB_TYPES,
@@ -19,14 +19,13 @@ import {
   NO_EXTENSIONS,
   parameterValues,
 } from './duckdb-rows.ts';
+import type { FolderState } from './folder-state.ts';
 import { namesOf, quoted, refusedBy, typeOf } from './sql.ts';
 
 /** The columns by which a change set deletes or replaces events. */
 const REMOVED_BY = ['actor_id', EVENTS.key] as const;
 /** The month of an event, in UTC, which is the time zone of the connection. */
-const MONTH = `left(CAST(CAST("timestamp" AS DATE) AS VARCHAR), 7)`;
-/** The month of a file. */
-const MONTH_OF_FILE = `regexp_extract(filename, 'month=([0-9]{4}-[0-9]{2})', 1)`;
+const MONTH_OF_EVENT = `left(CAST(CAST("timestamp" AS DATE) AS VARCHAR), 7)`;
 
 /** Creates the folder if it does not exist. Throws `option-malformed` and `copy-refused`. */
 export async function openParquetTarget(path: string): Promise<CopyTarget> {
@@ -140,7 +139,7 @@ class Received {
   /** Writes the files that change. Undefined if none does, and the state is the same. */
   async write(before: FolderState | undefined, state: CopyState): Promise<FolderChange | undefined> {
     const written: string[] = [];
-    for (const table of [USERS, BOARDS]) {
+    for (const table of LISTS) {
       if (before !== undefined && !this.#cleared.has(table)) continue;
       const rows = `SELECT ${namesOf(table)} FROM ${table.name}`;
       await this.#writeFile(table.name, `${rows} ORDER BY ${quoted(table.key)}`);
@@ -169,12 +168,12 @@ class Received {
 
   /** The months of events that were received, and of those that these replace or delete. */
   async #changedMonths(kept: readonly string[]): Promise<readonly string[]> {
-    const received = await this.#texts(`SELECT DISTINCT ${MONTH} FROM events ORDER BY ALL`);
+    const received = await this.#texts(`SELECT DISTINCT ${MONTH_OF_EVENT} FROM events ORDER BY ALL`);
     if (kept.length === 0 || !(await this.#hasRemoved())) return received;
-    const files = `read_parquet([${kept.map((month) => this.#literalOf(month)).join(', ')}],
-      filename = true, hive_partitioning = false)`;
+    const files = kept.map((month) => this.#literalOf(month)).join(', ');
     const touched = await this.#texts(
-      `SELECT DISTINCT ${MONTH_OF_FILE} FROM ${files} WHERE NOT (${UNTOUCHED}) ORDER BY ALL`,
+      `SELECT DISTINCT ${MONTH_OF_EVENT} FROM read_parquet([${files}], hive_partitioning = false)
+       WHERE ${TOUCHED} ORDER BY ALL`,
     );
     return [...new Set([...received, ...touched])].sort();
   }
@@ -189,7 +188,7 @@ class Received {
     const received = `SELECT ${names} FROM events WHERE "timestamp" >= TIMESTAMPTZ '${month}-01 00:00:00+00'
       AND "timestamp" < TIMESTAMPTZ '${month}-01 00:00:00+00' + INTERVAL 1 MONTH`;
     const untouched = `SELECT ${names} FROM read_parquet(${this.#literalOf(month)}, hive_partitioning = false)
-      WHERE ${UNTOUCHED}`;
+      WHERE NOT (${TOUCHED})`;
     const parts = kept.includes(month) ? [untouched, received] : [received];
     return `SELECT * FROM (${parts.join(' UNION ALL ')}) ORDER BY "timestamp", ${quoted(EVENTS.key)}`;
   }
@@ -220,7 +219,7 @@ const removedBy = (column: string) => `removed_by_${column}`;
 const REMOVED_SQL = REMOVED_BY.map(
   (column) => `CREATE TABLE ${removedBy(column)} (value ${DUCKDB_TYPES[typeOf(EVENTS, column)]});`,
 ).join(' ');
-/** Whether an event of the copy stays as it is. */
-const UNTOUCHED = REMOVED_BY.map(
-  (column) => `${quoted(column)} NOT IN (SELECT value FROM ${removedBy(column)})`,
-).join(' AND ');
+/** Whether a change concerns an event of the copy. One without an actor has no user to erase. */
+const TOUCHED = REMOVED_BY.map(
+  (column) => `coalesce(${quoted(column)} IN (SELECT value FROM ${removedBy(column)}), false)`,
+).join(' OR ');

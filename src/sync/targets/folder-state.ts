@@ -1,0 +1,87 @@
+/** The state of a copy in a folder, and a change of its files, as JSON. */
+import { AppError } from '../../domain/app-error.ts';
+import type { CopyState } from '../copy-target.ts';
+
+const FORMAT = 1;
+
+/** `users`, `boards`, or the month of events, like `2018-03`. */
+export type CopyFileName = string;
+
+export interface FolderState extends CopyState {
+  /** Those with events. */
+  readonly months: readonly CopyFileName[];
+}
+
+export interface RecordedChange {
+  /** The size in bytes of each file that is written. */
+  readonly written: ReadonlyMap<CopyFileName, number>;
+  readonly removed: readonly CopyFileName[];
+  readonly state: FolderState;
+}
+
+export function renderState({ source, token, usersTag, boardsTag, months }: FolderState) {
+  return { format: FORMAT, source, token, users_tag: usersTag, boards_tag: boardsTag, months };
+}
+
+export function renderChange({ written, removed, state }: RecordedChange) {
+  return { written: Object.fromEntries(written), removed, state: renderState(state) };
+}
+
+/** Throws `copy-refused`. */
+export function readState(text: string): FolderState {
+  return stateOf(parsed(text));
+}
+
+/** Throws `copy-refused`. */
+export function readChange(text: string): RecordedChange {
+  const { written, removed, state } = membersOf(parsed(text));
+  return { written: sizesOf(written), removed: textsOf(removed), state: stateOf(state) };
+}
+
+export function damaged(): AppError {
+  return new AppError(
+    'copy-refused',
+    'The files about the state of the copy are damaged. Use an empty or a new folder.',
+  );
+}
+
+function stateOf(value: unknown): FolderState {
+  const { format, source, token, users_tag, boards_tag, months } = membersOf(value);
+  if (typeof format === 'number' && format > FORMAT) {
+    throw new AppError(
+      'copy-refused',
+      'The folder was written by a later version of corkboard. Use that one.',
+    );
+  }
+  if (typeof source !== 'string' || typeof token !== 'string') throw damaged();
+  const tags = { usersTag: tagOf(users_tag), boardsTag: tagOf(boards_tag) };
+  return { source, token, ...tags, months: textsOf(months) };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw damaged();
+  }
+}
+
+function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value === 'object' && value !== null) return value as Readonly<Record<string, unknown>>;
+  throw damaged();
+}
+
+function sizesOf(value: unknown): ReadonlyMap<CopyFileName, number> {
+  const sizes = Object.entries(membersOf(value));
+  if (sizes.every((entry): entry is [string, number] => typeof entry[1] === 'number')) return new Map(sizes);
+  throw damaged();
+}
+
+function textsOf(value: unknown): readonly string[] {
+  if (Array.isArray(value) && value.every((text) => typeof text === 'string')) return value;
+  throw damaged();
+}
+
+function tagOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
