@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import {
   chmodSync,
+  chownSync,
   cpSync,
   existsSync,
   globSync,
@@ -159,20 +160,38 @@ describe('a copy in Parquet files', () => {
     assert.deepEqual(eventsIn(await place.rows('events')), FIRST);
   });
 
-  it('lets those read the files who may read the folder', async () => {
+  it('lets those read the files who may read the folder, and only the owner write', async () => {
     const place = await PARQUET.make(folder);
     const umask = process.umask(0o077);
     try {
-      await runWith(place, [{ ...NO_CHANGES, events: [event('a', '2018-01-05')] }], 'first');
-      const modeOf = (name: string) => statSync(join(place.path, name)).mode & 0o777;
-      assert.deepEqual(['.', monthFile('2018-01')].map(modeOf), [0o700, 0o600]);
-      chmodSync(place.path, 0o750);
-      await runWith(place, [{ ...NO_CHANGES, events: [event('b', '2018-02-05')] }], 'second');
-      const names = ['events/month=2018-02', monthFile('2018-02'), 'corkboard_sync.json', '.corkboard'];
-      assert.deepEqual(names.map(modeOf), [0o750, 0o640, 0o640, 0o700]);
+      const [first, second] = ['2018-01', '2018-02'] as const;
+      await runWith(place, [{ ...NO_CHANGES, events: [event('a', `${first}-05`)] }], 'first');
+      const modeOf = (name: string) => statSync(join(place.path, name)).mode & 0o7777;
+      const names = ['events', `events/month=${first}`, monthFile(first), 'corkboard_sync.json'];
+      assert.deepEqual(['.', ...names].map(modeOf), [0o700, 0o700, 0o700, 0o600, 0o600]);
+      chmodSync(place.path, 0o2770);
+      await runWith(place, [{ ...NO_CHANGES, events: [event('b', `${second}-05`)] }], 'second');
+      names.push(`events/month=${second}`, monthFile(second), '.corkboard');
+      assert.deepEqual(names.map(modeOf), [0o2750, 0o700, 0o600, 0o640, 0o2750, 0o640, 0o700]);
+      await runWith(place, [{ ...NO_CHANGES, events: [event('c', `${first}-05`)] }], 'third');
+      assert.deepEqual(names.map(modeOf), [0o2750, 0o2750, 0o640, 0o640, 0o2750, 0o640, 0o700]);
+      chmodSync(place.path, 0o777);
+      await runWith(place, [{ ...NO_CHANGES, events: [event('d', `${first}-05`)] }], 'fourth');
+      assert.deepEqual(names.slice(0, 4).map(modeOf), [0o755, 0o755, 0o644, 0o644]);
     } finally {
       process.umask(umask);
     }
+  });
+
+  it('gives what is written the group of the folder', async (t) => {
+    const place = await firstCopy();
+    const groups = process.getuid?.() === 0 ? [1] : (process.getgroups?.() ?? []);
+    const group = groups.find((id) => id !== process.getgid?.());
+    if (group === undefined) return t.skip('the user has one group');
+    chownSync(place.path, statSync(place.path).uid, group);
+    await runWith(place, [{ ...NO_CHANGES, deleted: ['a'], events: [event('d', '2018-03-06')] }], 'second');
+    const names = ['events', 'events/month=2018-03', monthFile('2018-03'), 'corkboard_sync.json'];
+    for (const name of names) assert.equal(statSync(join(place.path, name)).gid, group, name);
   });
 
   it('is unchanged for readers while a run that fails later has already received changes', async () => {

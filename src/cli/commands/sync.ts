@@ -84,7 +84,7 @@ async function syncFrom(url: string, options: SyncCommandOptions): Promise<void>
   for (const signal of SIGNALS) process.once(signal, end);
   const { signal } = ending;
   const source = openSource(url, key, { signal, retry: { onRetry: tellRetry } });
-  // New files are readable by their owner only.
+  // New files are readable by their owner only, except in a Parquet folder that others can read.
   const umask = process.umask(0o077);
   try {
     await syncRepeatedly(source, () => openTarget(options.to, options), options, signal);

@@ -4,7 +4,7 @@
  * has changed nothing, or the next one completes it.
  */
 import { existsSync, statSync } from 'node:fs';
-import { chmod, mkdir, open, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { chmod, chown, mkdir, open, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { AppError } from '../../domain/app-error.ts';
@@ -33,6 +33,9 @@ const OWN_FOLDER = '.corkboard';
 /** The tables that have a file each. */
 export const LISTS = [USERS, BOARDS] as const;
 const LIST_NAMES: readonly string[] = LISTS.map(({ name }) => name);
+/** Of those of the folder, what its files and the folders inside get. The latter keep setgid. */
+const FILE_MODE = 0o644;
+const FOLDER_MODE = 0o2755;
 const MONTH_NAME = /^\d{4}-\d{2}$/;
 
 export interface FolderChange {
@@ -116,7 +119,7 @@ export class CopyFolder {
   async change(change: FolderChange): Promise<void> {
     const written = new Map<CopyFileName, number>();
     for (const name of change.written) {
-      await this.#adoptMode(this.nextFile(name), 0o666);
+      await this.#adoptPermissions(this.nextFile(name), FILE_MODE);
       await synchronize(this.nextFile(name));
       written.set(name, (await stat(this.nextFile(name))).size);
     }
@@ -192,16 +195,22 @@ export class CopyFolder {
     }
   }
 
+  /** A folder that exists can have permissions from before those of the copy were changed. */
   async #makeFolder(folder: string): Promise<void> {
-    if (existsSync(folder)) return;
+    if (folder === this.#path) return;
     await this.#makeFolder(dirname(folder));
-    await mkdir(folder);
-    await this.#adoptMode(folder, 0o777);
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await this.#adoptPermissions(folder, FOLDER_MODE);
   }
 
-  /** Those who may read the folder may read what is in it. */
-  async #adoptMode(path: string, most: number): Promise<void> {
-    await chmod(path, (await stat(this.#path)).mode & most);
+  /** Those who may read the folder may read what is in it; only the owner may write. */
+  async #adoptPermissions(path: string, most: number): Promise<void> {
+    const { gid, mode } = await stat(this.#path);
+    await chown(path, -1, gid).catch((error: unknown) => {
+      // Not a group of this user.
+      if (!hasCode(error, 'EPERM')) throw error;
+    });
+    await chmod(path, mode & most);
   }
 
   async #prepareJson(value: unknown): Promise<void> {
@@ -212,7 +221,7 @@ export class CopyFolder {
     } finally {
       await file.close();
     }
-    await this.#adoptMode(this.#unfinishedJson, 0o666);
+    await this.#adoptPermissions(this.#unfinishedJson, FILE_MODE);
   }
 
   async #placeJson(path: string): Promise<void> {
