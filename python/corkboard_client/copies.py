@@ -51,9 +51,9 @@ class SqliteCopy:
         # Readable by the owner only; SQLite gives its other files the same permissions.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         self.database = sqlite3.connect(path, isolation_level=None)
+        self._refuse_others()
         self.database.execute("PRAGMA journal_mode = WAL")
         self.database.execute("PRAGMA secure_delete = ON")
-        self._refuse_others()
         # First: without it, tables that a killed process has left would be refused.
         state = ", ".join(f"{name} TEXT" for name in STATE)
         self.database.execute(f"CREATE TABLE IF NOT EXISTS corkboard_sync ({state})")
@@ -65,12 +65,17 @@ class SqliteCopy:
                 self.database.execute(f'CREATE INDEX IF NOT EXISTS {table}_{column} ON {table} ("{column}")')
 
     def _refuse_others(self) -> None:
-        """Tables of the same names that are none of a copy must not be emptied."""
-        names = {name for (name,) in self.database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        """Tables of the same names that do not belong to a copy must not be emptied."""
+        # SQLite does not distinguish upper and lower case in names.
+        relations = "SELECT lower(name) FROM sqlite_master WHERE type IN ('table', 'view')"
+        names = {name for (name,) in self.database.execute(relations)}
         foreign = sorted(names & {"events", *LISTS})
         if foreign and "corkboard_sync" not in names:
             self.database.close()
-            raise CorkboardError("copy-refused", f"The file has a table {foreign[0]} that is none of a copy.")
+            raise CorkboardError(
+                "copy-refused",
+                f'The file has a table or view "{foreign[0]}" that does not belong to a copy. Use a different file.',
+            )
 
     def __enter__(self) -> "SqliteCopy":
         return self

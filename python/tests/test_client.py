@@ -6,6 +6,7 @@ import http.server
 import json
 import os
 import pathlib
+import sqlite3
 import tempfile
 import threading
 import time
@@ -120,6 +121,21 @@ class Copying(unittest.TestCase):
             self.assertEqual((again.started_anew, again.events, again.users), (False, 0, None))
             with self.assertRaises(CorkboardError):
                 copy.update(Client(URL[:-1] + "b", KEY))
+
+    def test_a_file_with_tables_of_others_is_refused_unchanged(self):
+        for kind in ("TABLE Events (x)", "VIEW users AS SELECT 7 AS x"):
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "own.sqlite")
+                own = sqlite3.connect(path)
+                own.execute(f"CREATE {kind}")
+                own.close()
+                with open(path, "rb") as file:
+                    content = file.read()
+                with self.assertRaisesRegex(CorkboardError, "does not belong to a copy"):
+                    SqliteCopy(path)
+                with open(path, "rb") as file:
+                    self.assertEqual(file.read(), content)
+                self.assertEqual(os.listdir(folder), ["own.sqlite"])
 
 
 class Failing(http.server.BaseHTTPRequestHandler):

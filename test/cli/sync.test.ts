@@ -1,7 +1,7 @@
 /** `corkboard sync` as a command: its sources of the key, its targets, and its output. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, it } from 'node:test';
@@ -91,10 +91,14 @@ it('sync makes files that only their owner can read, and leaves other tables alo
   for (const kind of DATABASES) {
     const place = await kind.make(folder);
     await place.run('CREATE TABLE users (id BIGINT); INSERT INTO users VALUES (7);');
+    const [, sqlite] = place.address.split('sqlite:');
+    const before = sqlite === undefined ? undefined : readFileSync(sqlite);
     const { code, stderr } = await run(['sync', url, '--to', place.address], { environment });
     assert.equal(code, 1);
-    assert.match(stderr, /has a table or view "users" that is none of a copy/);
+    assert.match(stderr, /has a table or view "users" that does not belong to a copy/);
     assert.equal((await place.rows('users')).length, 1);
+    // Not even the mode of its journal has changed.
+    if (sqlite !== undefined) assert.deepEqual(readFileSync(sqlite), before);
   }
 });
 

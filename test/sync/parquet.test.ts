@@ -264,7 +264,7 @@ describe('a folder that is no copy', () => {
       mkdirSync(join(path, 'events'), { recursive: true });
       if (!name.startsWith('events')) rmSync(join(path, 'events'), { recursive: true });
       writeFileSync(join(path, name), 'own');
-      await refused(path, /which belongs to no copy/);
+      await refused(path, /which does not belong to a copy/);
       assert.equal(readFileSync(join(path, name), 'utf8'), 'own');
       assert.ok(!existsSync(join(path, '.corkboard')));
     }

@@ -93,7 +93,7 @@ for (const kind of DATABASES) {
         const relation = own.includes('Activity') ? 'activity_daily' : 'event_tags';
         const { code, stderr } = await syncTo(place);
         assert.equal(code, 1);
-        assert.match(stderr, new RegExp(`has a table or view "${relation}" that is none of a copy`));
+        assert.match(stderr, new RegExp(`has a table or view "${relation}" that does not belong to a copy`));
         const [row] = await place.rows(relation);
         assert.equal(Number(row?.['x']), 7);
         if (!isCopy) await assert.rejects(place.rows('events'), 'nothing was added');

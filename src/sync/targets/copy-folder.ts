@@ -253,7 +253,7 @@ function refuseOtherFiles(path: string): void {
   if (isCopy || foreign === undefined) return;
   throw new AppError(
     'copy-refused',
-    `The folder has "${foreign}", which belongs to no copy. Use an empty or a new folder.`,
+    `The folder has "${foreign}", which does not belong to a copy. Use an empty or a new folder.`,
   );
 }
 

@@ -61,9 +61,9 @@ function openDatabase(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+    refuseOthers(relationsIn(database));
     // Erased rows are overwritten with zeros.
     database.exec('PRAGMA journal_mode = WAL; PRAGMA secure_delete = ON');
-    refuseOthers(relationsIn(database));
     const state = STATE_COLUMNS.map((name) => `${name} TEXT`).join(', ');
     database.exec(`CREATE TABLE IF NOT EXISTS ${STATE_TABLE} (${state}); ${TABLES.map(tableSql).join('')}`);
     return database;

@@ -16,8 +16,8 @@ export interface Relation {
 }
 
 /**
- * Throws `copy-refused` if there are tables or views with the names of those of a copy that are
- * none: they would be emptied or replaced.
+ * Throws `copy-refused` if there are tables or views with the names of those of a copy that do not
+ * belong to one: they would be emptied or replaced.
  */
 export function refuseOthers(existing: readonly Relation[]): void {
   const isCopy = existing.some(({ name }) => name === STATE_TABLE);
@@ -25,7 +25,7 @@ export function refuseOthers(existing: readonly Relation[]): void {
   if (table !== undefined && !isCopy) {
     throw new AppError(
       'copy-refused',
-      `The target has a table or view "${table.name}" that is none of a copy. Use an empty one, or a different schema (--schema).`,
+      `The target has a table or view "${table.name}" that does not belong to a copy. Use a different file or schema.`,
     );
   }
   const view = VIEWS.find(({ name }) =>
@@ -34,7 +34,7 @@ export function refuseOthers(existing: readonly Relation[]): void {
   if (view === undefined) return;
   throw new AppError(
     'copy-refused',
-    `The target has a table or view "${view.name}" that is none of a copy. A copy needs this name: rename yours, or use a different target or schema (--schema).`,
+    `The target has a table or view "${view.name}" that does not belong to a copy, which needs this name. Rename yours. If it is a view of corkboard whose comment was changed, drop it: the next run makes it again.`,
   );
 }
 
