@@ -47,6 +47,14 @@ function cellOf(type: ColumnType, value: unknown): CopyRow[string] {
   throw otherRecords();
 }
 
+/** Values by which a change set removes events. */
+export function valuesOf(type: ColumnType, values: readonly unknown[]): readonly string[] {
+  return values.map((value) => {
+    if (typeof value === 'string' && cellOf(type, value) !== null) return value;
+    throw otherRecords();
+  });
+}
+
 function otherRecords(): AppError {
   return new AppError(
     'source-refused',

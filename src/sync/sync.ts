@@ -4,7 +4,7 @@
  */
 import { AppError } from '../domain/app-error.ts';
 import type { CopyState, CopyTarget, CopyWriting } from './copy-target.ts';
-import { eventRow, listRow } from './rows.ts';
+import { eventRow, listRow, valuesOf } from './rows.ts';
 import type { SyncSource } from './source.ts';
 import { BOARDS, type CopyRow, type CopyTable, EVENTS, USERS } from './tables.ts';
 
@@ -68,8 +68,8 @@ async function applyChanges(
       await copy.clear(EVENTS);
       Object.assign(counts, { startedAnew: true, events: 0, deletedEvents: 0, erasedUsers: 0 });
     }
-    await copy.remove(EVENTS, 'actor_id', batch.forgotten);
-    await copy.remove(EVENTS, EVENTS.key, batch.deleted);
+    await copy.remove(EVENTS, 'actor_id', valuesOf('integer', batch.forgotten));
+    await copy.remove(EVENTS, EVENTS.key, valuesOf('text', batch.deleted));
     await copy.put(EVENTS, lastOfEach(EVENTS, batch.events.map(eventRow)));
     counts.events += batch.events.length;
     counts.deletedEvents += batch.deleted.length;

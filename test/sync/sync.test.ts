@@ -14,6 +14,7 @@ import { all } from '../client/odd-server.ts';
 import { runs } from '../model/runs.ts';
 import { type CopyPlace, type CopyRow, PLACES } from './copies.ts';
 import { exported, sortedTexts } from './exported.ts';
+import { NO_CHANGES } from './scripted.ts';
 
 const folder = temporaryFolder();
 const SOME = [1, 2, 3, 2, 1].map((actor) => ({ actor, owner: 1, board: 7 }));
@@ -130,11 +131,15 @@ for (const kind of PLACES) {
         { ...event, sync_id: 'x', actor: { ...event?.actor, id: 'seven' } },
         { ...event, sync_id: 'x', board: 'Seven' },
       ];
-      const batch = { startsAnew: true, forgotten: [], deleted: [], token: 'new' };
-      const sources: SyncSource[] = odd.map((one) => ({
+      const batches = [
+        ...odd.map((one) => ({ startsAnew: true, events: [one] })),
+        ...['seven', 7, null, undefined].map((user) => ({ forgotten: [user] })),
+        ...[7, null, undefined].map((id) => ({ deleted: [id] })),
+      ];
+      const sources: SyncSource[] = batches.map((batch) => ({
         ...source,
         async *changes() {
-          yield { ...batch, events: [one as never] };
+          yield { ...NO_CHANGES, token: 'new', ...batch } as never;
         },
       }));
       const pages = { tag: undefined, pages: listOf([[{ title: 'No id' }]]) };
