@@ -145,7 +145,20 @@ describe('the index of the search', () => {
     assert.ok(index.search('--rate-limit').some(({ id }) => id === 'operations.html#requests'));
     assert.ok(index.search('pseudonim').some(({ id }) => id.startsWith('security.html')));
     assert.deepEqual(index.search('xylophone'), []);
-    assert.equal(first('the glossary of a'), first('glossary'), 'words that every section has are ignored');
+    assert.equal(first('the glossary'), first('glossary'), 'words that every section has are ignored');
+  });
+
+  it('finds the beginning of a word that is one of those ignored', () => {
+    for (const [query, word] of [
+      ['or', 'organization'],
+      ['the Fo', 'format'],
+      ['to', 'token'],
+    ] as const) {
+      assert.ok(
+        index.search(query).some(({ terms }) => terms.includes(word)),
+        query,
+      );
+    }
   });
 
   it('has every section, with an anchor that exists', () => {
