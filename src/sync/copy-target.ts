@@ -1,7 +1,7 @@
 /** What the target of a sync can do: it holds the tables of `tables.ts`. */
 import type { CopyRow, CopyTable } from './tables.ts';
 
-/** Stored with the data in one transaction. */
+/** Stored in the transaction of the data, or, in a folder, after the last of its files. */
 export interface CopyState {
   /** Base URL of the variant. */
   readonly source: string;
@@ -13,8 +13,8 @@ export interface CopyState {
 
 export interface CopyTarget {
   /**
-   * Runs `change` in a transaction, in which no other process changes the copy. `before` is the
-   * state of the last completed sync. If `change` throws, nothing has changed.
+   * Runs `change`, while no other process changes the copy, and then makes the changes. `before`
+   * is the state of the last completed sync. If `change` throws, nothing has changed.
    */
   transact(change: (copy: CopyWriting, before: CopyState | undefined) => Promise<CopyState>): Promise<void>;
   close(): Promise<void>;

@@ -1,6 +1,6 @@
 /**
  * Brings a copy up to date (decision 90): the changes of events since the sync token of the copy,
- * and the lists of users and boards if they have changed, in one transaction.
+ * and the lists of users and boards if they have changed, at once.
  */
 import { AppError } from '../domain/app-error.ts';
 import type { CopyState, CopyTarget, CopyWriting } from './copy-target.ts';
@@ -23,7 +23,7 @@ export interface SyncCounts {
 
 /**
  * Throws `copy-refused` if the copy belongs to a different server, and the errors of the source and
- * of the target. Then the copy is unchanged.
+ * of the target. Then the copy is unchanged, or the next run completes the change of a folder.
  */
 export async function sync(
   source: SyncSource,

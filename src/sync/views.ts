@@ -3,7 +3,7 @@
  * are stable: columns keep their names, order and meaning, and new ones come last.
  */
 
-/** How a database says what others say differently. */
+/** The SQL that differs between databases. */
 export interface ViewDialect {
   /** The day in UTC of an instant. */
   day(instant: string): string;

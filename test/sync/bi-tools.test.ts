@@ -87,6 +87,12 @@ describe('the queries of the documents', () => {
     assert.equal(Number(fresh['latest']), Math.max(...events.map(({ timestamp }) => Number(timestamp))));
     assert.equal(Number(fresh['events']), events.length);
     const users = results.find((rows) => rows.some((row) => 'actions' in row && 'email' in row)) ?? [];
+    const latest = users.map((row) => (row['latest'] === null ? -Infinity : Number(row['latest'])));
+    assert.deepEqual(
+      latest,
+      latest.toSorted((one, other) => (one < other ? -1 : Number(one > other))),
+    );
+    assert.ok(new Set(latest).size > 2);
     const listed = new Set(users.map(({ id }) => id));
     assert.equal(
       users.reduce((sum, { actions }) => sum + Number(actions), 0),

@@ -13,7 +13,7 @@ import {
   stateOf,
   stateValues,
 } from './sql.ts';
-import { type Relation, refuseOthers, viewSql, viewsToMake } from './view-sql.ts';
+import { createView, type Relation, refuseOthers, viewsToMake } from './view-sql.ts';
 
 /** Independent of the time zone of a session. */
 const DIALECT: ViewDialect = {
@@ -49,7 +49,7 @@ export async function openDuckdbTarget(path: string): Promise<CopyTarget> {
         const before = stateOf((await connection.runAndReadAll(SELECT_STATE)).getRows()[0]);
         const state = await change(duckdbWriting(connection, cleared), before);
         for (const table of cleared) await connection.run(dropRepeated(table));
-        for (const view of viewsToMake(existing, DIALECT)) await connection.run(viewSql(view, DIALECT));
+        for (const view of viewsToMake(existing, DIALECT)) await connection.run(createView(view, DIALECT));
         await connection.run(`DELETE FROM ${STATE_TABLE}`);
         await connection.run(`INSERT INTO ${STATE_TABLE} VALUES ($1, $2, $3, $4)`, stateValues(state));
         await connection.run('COMMIT');

@@ -20,7 +20,7 @@ import {
   stateValues,
   typeOf,
 } from './sql.ts';
-import { type Relation, refuseOthers, viewSql, viewsToMake } from './view-sql.ts';
+import { createView, type Relation, refuseOthers, viewsToMake } from './view-sql.ts';
 
 const TYPES: ColumnTypes = { integer: 'bigint', text: 'text', instant: 'timestamptz', texts: 'text[]' };
 const DIALECT: ViewDialect = {
@@ -105,7 +105,7 @@ async function makeViews(
   reader: string | undefined,
 ): Promise<void> {
   try {
-    for (const view of viewsToMake(existing, DIALECT)) await client.query(viewSql(view, DIALECT));
+    for (const view of viewsToMake(existing, DIALECT)) await client.query(createView(view, DIALECT));
     if (reader !== undefined) await grant(client, schema, reader);
   } catch (error) {
     throw refusedBy('Cannot make the views of the copy', translated(error));

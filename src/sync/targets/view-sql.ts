@@ -47,7 +47,7 @@ export function viewsToMake(existing: readonly Relation[], dialect: ViewDialect)
 }
 
 /** Statements that make a view or replace it; its privileges stay. */
-export function viewSql(view: CopyView, dialect: ViewDialect): string {
+export function createView(view: CopyView, dialect: ViewDialect): string {
   const described = { ...view, note: noteOf(view, dialect) };
   return `CREATE OR REPLACE VIEW ${view.name} AS ${queryOf(view, dialect)}; ${commentsOn('VIEW', described)}`;
 }
