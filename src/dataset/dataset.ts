@@ -15,6 +15,7 @@ import type {
   LedgerQuery,
   ListKind,
   ListQuery,
+  PointsQuery,
   Revisions,
   Standings,
   StandingsQuery,
@@ -99,10 +100,15 @@ export interface Dataset {
   findUser(scope: Scope, name: UserName): Promise<number | undefined>;
 
   /**
-   * Points totals of the users who are on a board (decision 10); board and user are both inside the
-   * scope.
+   * Points totals of the users who are on a board (decision 10), ascending by user id, then board
+   * id; board and user are both inside the scope.
    */
   standings(query: StandingsQuery): Promise<Standings>;
+  /**
+   * The same for several boards, ascending by board id, then user id (decision 93). In batches of
+   * at most 2,048 rows, none empty.
+   */
+  points(query: PointsQuery): AsyncIterable<Standings>;
   /**
    * Every award of one user on one board with its outcome, in order, as far as the scope allows
    * (decisions 27, 50).

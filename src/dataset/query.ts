@@ -16,6 +16,11 @@ export function isBounded({ startMs, endMs }: TimeRange): boolean {
   return startMs !== undefined || endMs !== undefined;
 }
 
+/** Whether nothing is inside the range, because it ends where it starts (decision 5). */
+export function isEmptyRange({ startMs, endMs }: TimeRange): boolean {
+  return startMs !== undefined && startMs === endMs;
+}
+
 /** Position of an event in the order of decision 4: by timestamp, then by import order. */
 export interface EventPosition {
   readonly timestampMs: number;
@@ -149,13 +154,18 @@ export interface PointsPosition {
   readonly userId: bigint;
 }
 
+/** The place after a position, or before all users of a board. */
+export type PointsStart = Pick<PointsPosition, 'boardId'> & {
+  readonly userId?: bigint | undefined;
+};
+
 /** Points totals of all boards and users inside the scope, or of one board, one user, or both. */
 export interface PointsQuery extends Pick<StandingsQuery, 'scope' | 'range'> {
   /** Indices that `findBoard` and `findUser` have found inside the scope. */
   readonly board?: number | undefined;
   readonly user?: number | undefined;
-  /** Only points totals after this position. */
-  readonly after?: PointsPosition | undefined;
+  /** Only points totals after this place. */
+  readonly after?: PointsStart | undefined;
   /** The maximum number of points totals; the first ones are returned. At least 1. */
   readonly limit?: number | undefined;
 }
@@ -167,7 +177,7 @@ export interface LedgerQuery {
   readonly user: number;
 }
 
-/** Points totals of users on boards (contract 2.8), ascending by user id, then board id. */
+/** Points totals of users on boards (contract 2.8), as columns. */
 export interface Standings {
   readonly count: number;
   readonly user: Int32Array;

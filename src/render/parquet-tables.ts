@@ -17,8 +17,7 @@ import { TextColumn } from '../dataset/text-column.ts';
 import { readAhead, readPage } from './fragments/batches.ts';
 import type { FragmentCache } from './fragments/fragment-cache.ts';
 import { readListPage } from './fragments/list-writer.ts';
-import { readPoints, readPointsPage, seenIds } from './fragments/points-batches.ts';
-import { HELD_POINTS } from './fragments/points-rows.ts';
+import { readPointsPage } from './fragments/points-batches.ts';
 import {
   EVENT_SECTIONS,
   kindColumns,
@@ -81,14 +80,10 @@ export class ParquetTables {
 
   /** A row for each points total of the query, with the columns of `POINTS_COLUMNS`. */
   async points(query: PointsQuery): Promise<UnsizedBody<PointsPosition>> {
-    const ids = () => seenIds(this.#fragments);
-    const { batches, next } = await readPointsPage(this.#dataset, query, query.limit ?? HELD_POINTS, ids);
-    if (query.limit === undefined && next !== undefined) {
-      const pieces = () => this.#points(readPoints(this.#dataset, query, ids));
-      return { next: undefined, mostRows: this.#mostPoints(query), pieces };
-    }
-    const rows = batches.reduce((sum, { count }) => sum + count, 0);
-    return { next, mostRows: rows, rows, pieces: () => this.#points(batches) };
+    const { batches, rows, next, isHeld } = await readPointsPage(this.#dataset, query, this.#fragments);
+    if (isHeld) return { next, mostRows: rows, rows, pieces: () => this.#points(batches) };
+    const pieces = () => this.#points(readAhead(this.#dataset.points(query)));
+    return { next, mostRows: this.#mostPoints(query), pieces };
   }
 
   /** An upper bound for the number of points totals. */
@@ -185,12 +180,7 @@ async function* pointsRows(
   batches: AsyncIterable<Standings> | Iterable<Standings>,
 ): AsyncGenerator<ParquetRows, void> {
   for await (const { count, user, board, totalPoints, participationScore } of batches) {
-    for (let from = 0; from < count; from += LISTED_ROWS) {
-      const to = Math.min(from + LISTED_ROWS, count);
-      const indices = [user.slice(from, to), board.slice(from, to)];
-      const numbers = [totalPoints.slice(from, to), participationScore.slice(from, to)];
-      yield { count: to - from, indices, numbers };
-    }
+    yield { count, indices: [user, board], numbers: [totalPoints, participationScore] };
   }
 }
 

@@ -90,6 +90,10 @@ export class EmptyDataset implements Dataset {
     };
   }
 
+  points(): AsyncIterable<Standings> {
+    return nothing();
+  }
+
   async ledger(): Promise<Ledger> {
     return { lines: [], otherPoints: 0, adjustments: [], imported: undefined, standing: undefined };
   }

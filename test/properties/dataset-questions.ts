@@ -5,7 +5,13 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { Dataset } from '../../src/dataset/dataset.ts';
-import type { EventQuery, ListQuery, Occurrences, StandingsQuery } from '../../src/dataset/query.ts';
+import type {
+  EventQuery,
+  ListQuery,
+  Occurrences,
+  PointsQuery,
+  StandingsQuery,
+} from '../../src/dataset/query.ts';
 import { FULL_SCOPE, type Scope } from '../../src/domain/scope.ts';
 import { openRendering, type Rendering } from '../../src/render/rendering.ts';
 import type { TextRepresentation } from '../../src/render/text/representations.ts';
@@ -22,6 +28,8 @@ import { textOf } from '../render/reference.ts';
 
 const REPRESENTATIONS: readonly TextRepresentation[] = ['json', 'ndjson', 'csv'];
 const CATEGORIES = ['kind', 'actor', 'owner', 'board', 'pin'] as const;
+/** The least id that a record can have. */
+const LEAST_ID = -(2n ** 63n);
 const COLUMNS = [...CATEGORIES, 'timestampMs', 'sequence'] as const;
 
 // Mostly undefined: a query that matches nothing tests nothing.
@@ -108,10 +116,25 @@ async function lookUps(dataset: Dataset, scope: Scope): Promise<readonly (number
   return await Promise.all([...boards, ...users]);
 }
 
+const pointsQuery: fc.Arbitrary<PointsQuery> = fc.record({
+  scope: anyScope,
+  range: anyRange,
+  board: optional(boardIndex),
+  user: optional(userIndex),
+  after: optional(
+    fc.record({
+      boardId: fc.constantFrom(...BOARD_IDS, UNKNOWN_ID, LEAST_ID),
+      userId: optional(fc.constantFrom(...USER_IDS, UNKNOWN_ID, LEAST_ID)),
+    }),
+  ),
+  limit: optional(fc.integer({ min: 1, max: 8 })),
+});
+
 export interface Questions {
   readonly events: EventQuery;
   readonly list: ListQuery;
   readonly standings: StandingsQuery;
+  readonly points: PointsQuery;
   readonly representation: TextRepresentation;
   readonly variant: 'a' | 'b';
   readonly redacted: boolean;
@@ -121,19 +144,33 @@ export const questions: fc.Arbitrary<Questions> = fc.record({
   events: eventQuery,
   list: listQuery,
   standings: standingsQuery,
+  points: pointsQuery,
   representation: fc.constantFrom(...REPRESENTATIONS),
   variant: fc.constantFrom('a', 'b'),
   redacted: fc.boolean(),
 });
 
-async function answersOf(dataset: Dataset, { events, list, standings }: Questions) {
+async function answersOf(dataset: Dataset, { events, list, standings, points }: Questions) {
   return {
     columns: await columnsOf(dataset, events),
     tally: await tallyOf(dataset, events),
     boards: await dataset.list('boards', list),
     users: await dataset.list('users', list),
     standings: await dataset.standings(standings),
+    points: await pointsOf(dataset, points),
   };
+}
+
+/** A text for each points total, however they are divided into batches. */
+async function pointsOf(dataset: Dataset, query: PointsQuery): Promise<string[]> {
+  const rows: string[] = [];
+  for await (const { count, user, board, totalPoints, participationScore } of dataset.points(query)) {
+    assert.ok(count > 0 && count <= 2_048, `a batch of ${count}`);
+    for (let row = 0; row < count; row++) {
+      rows.push(`${user[row]} on ${board[row]}: ${totalPoints[row]}, ${participationScore[row]}`);
+    }
+  }
+  return rows;
 }
 
 async function textsOf(

@@ -116,12 +116,13 @@ const LARGE_QUESTIONS = [
     const common = { scope: scope as Scope, range };
     const form = { representation: 'json', variant: 'a', redacted: true } as const;
     return [
-      { ...form, events: common, list: common, standings: { ...common, of: { board: 4 } } },
+      { ...form, events: common, list: common, standings: { ...common, of: { board: 4 } }, points: common },
       {
         ...form,
         events: { ...common, actor: 1, pinsOnly: true, upToSequence: 30_000 },
         list: { ...common, limit: 7 },
         standings: { ...common, of: { user: 1 } },
+        points: { ...common, after: { boardId: 3n, userId: 20n }, limit: 3_000 },
       },
     ];
   }),

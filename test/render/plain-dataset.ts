@@ -205,6 +205,10 @@ export class PlainDataset implements Dataset {
     };
   }
 
+  points(): AsyncIterable<Standings> {
+    throw new Error('a plain dataset has no table of points');
+  }
+
   findBoard(): Promise<undefined> {
     return Promise.resolve(undefined);
   }

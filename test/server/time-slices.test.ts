@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Dataset } from '../../src/dataset/dataset.ts';
+import type { PointsQuery } from '../../src/dataset/query.ts';
 import { FULL_SCOPE, type Scope } from '../../src/domain/scope.ts';
 import { openRendering, type Rendering } from '../../src/render/rendering.ts';
 import type { Parameters } from '../../src/server/request/parameters.ts';
@@ -24,6 +25,7 @@ import {
 import { openFolderStore } from '../../src/store/files/open-folder.ts';
 import { withResidentDatasets } from '../../src/store/resident-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { TURNS_BETWEEN } from '../../src/system/time-slice.ts';
 import { openPublished, publishRecords, type Records } from '../dataset/small-world.ts';
 import { PlainDataset } from '../render/plain-dataset.ts';
 import { NO_REDACTION, worldOf } from '../render/worlds.ts';
@@ -73,7 +75,6 @@ describe('a request that processes many rows', () => {
     await rendering.described();
     await rendering.describedPins();
     await rendering.standings({ scope: FULL_SCOPE, range: {}, of: { board: BOARD } }, 'email');
-    await rendering.points({ scope: FULL_SCOPE, range: {} }, 'csv');
     const ledger = await dataset.ledger({ scope: FULL_SCOPE, board: BOARD, user: USER });
     dataset.ledger = async () => ledger;
   });
@@ -116,7 +117,6 @@ describe('a request that processes many rows', () => {
     const works: Record<string, () => Promise<unknown>> = {
       list: () => rendering.list('users', everybody, 'a', 'json'),
       points: () => rendering.standings({ ...everybody, of: { board: BOARD } }, 'email'),
-      'rows of points': () => rendering.points(everybody, 'csv'),
       scope: async () => dataset.prepare?.(scope),
     };
     for (const [name, work] of Object.entries(works)) {
@@ -126,6 +126,71 @@ describe('a request that processes many rows', () => {
       assert.ok(turns >= LOOKS, `${name}: ${turns} turns`);
     }
     assert.equal(dataset.prepare?.(scope), undefined, 'it is evaluated once');
+  });
+});
+
+describe('the rows of points of many boards with few users', () => {
+  const BOARDS = 40_000;
+  /** Each pause takes several turns. */
+  const TURNS = (TURNS_BETWEEN * BOARDS) / 10_000;
+  let folder: string;
+  let store: Store;
+  let dataset: Dataset;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'corkboard-slices-'));
+    store = withResidentDatasets(await openFolderStore(folder), { limitBytes: Number.POSITIVE_INFINITY });
+    await store.createOrganization('acme', {});
+    const boards = Array.from({ length: BOARDS }, (_, at) => ({ id: BigInt(at + 1), title: `Board ${at}` }));
+    await publishRecords(store, 'acme', {
+      users: [1n, 2n].map((id) => ({ id, email: `user${id}@x.example`, name: `User ${id}` })),
+      boards,
+      memberships: boards.flatMap(({ id }) => [
+        { boardId: id, userId: 1n },
+        ...(id === BigInt(BOARDS) ? [{ boardId: id, userId: 2n }] : []),
+      ]),
+    });
+    dataset = await openPublished(store, 'acme');
+  });
+  after(async () => {
+    await dataset.close();
+    await store.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const everything = { scope: FULL_SCOPE, range: {} };
+  const ofOne = { ...everything, scope: { boards: 'all', users: [2n] } as Scope };
+  const redacting = { ...NO_REDACTION, id: true };
+  const works: readonly (readonly [string, typeof redacting, PointsQuery, number])[] = [
+    ['all of them', NO_REDACTION, everything, BOARDS + 1],
+    ['a range', NO_REDACTION, { ...everything, range: { startMs: START_MS } }, BOARDS + 1],
+    ['a key that sees one user on one board', NO_REDACTION, ofOne, 1],
+    ['a key that redacts ids', redacting, everything, BOARDS + 1],
+  ];
+  for (const [name, redaction, query, rows] of works) {
+    it(`are measured and written in time slices: ${name}`, async () => {
+      // Reads from the disk come first. A new rendering has not measured the response.
+      await dataset.prepare?.(query.scope);
+      await openRendering(dataset, redaction).points({ ...query, limit: 1 }, 'csv');
+      const rendering = openRendering(dataset, redaction);
+      await rendering.described();
+      const measuring = await withTimeRunning(() => rendering.points(query, 'csv'));
+      assert.equal(measuring.result.rows, rows);
+      assert.ok(measuring.turns >= TURNS, `${measuring.turns} turns`);
+      if (rows === 1) return;
+      const writing = await withTimeRunning(async () => {
+        for await (const chunk of measuring.result.chunks()) assert.ok(chunk.length > 0);
+      });
+      assert.ok(writing.turns >= TURNS, `${writing.turns} turns`);
+    });
+  }
+
+  it('are none, and nothing is read, if the range is empty', async () => {
+    const range = { startMs: START_MS, endMs: START_MS };
+    const rendering = openRendering(dataset, NO_REDACTION);
+    await rendering.described();
+    const { result, turns } = await withTimeRunning(() => rendering.points({ ...everything, range }, 'csv'));
+    assert.equal(result.rows, 0);
+    assert.equal(turns, 0);
   });
 });
 

@@ -19,6 +19,7 @@ import {
   type LedgerQuery,
   type ListKind,
   type ListQuery,
+  type PointsQuery,
   type Revisions,
   type Standings,
   type StandingsQuery,
@@ -156,8 +157,16 @@ export class ResidentDataset implements Dataset {
     return await this.held.standings.answer(query, this.held.visibility.of(query.scope), isWithin);
   }
 
+  points(query: PointsQuery): AsyncIterable<Standings> {
+    const isWithin = async (board: number) => !(await this.#hasEventOutside(query, board));
+    return this.held.standings.stream(query, this.held.visibility.of(query.scope), this.held, isWithin);
+  }
+
   /** Whether an event on the board, inside the scope, lies before or after the range. */
-  async #hasEventOutside({ scope, range }: StandingsQuery, board: number): Promise<boolean> {
+  async #hasEventOutside(
+    { scope, range }: Pick<StandingsQuery, 'scope' | 'range'>,
+    board: number,
+  ): Promise<boolean> {
     const outside: TimeRange[] = [];
     if (range.startMs !== undefined) outside.push({ endMs: range.startMs });
     if (range.endMs !== undefined) outside.push({ startMs: range.endMs });

@@ -31,7 +31,7 @@ export class IdIndex {
 
   /** Index of an id; undefined if no record has it. */
   find(id: bigint): number | undefined {
-    const place = this.#placeFrom(id);
+    const place = this.placeFrom(id);
     return this.#ids[place] === id ? this.byId[place] : undefined;
   }
 
@@ -56,11 +56,7 @@ export class IdIndex {
   ): Promise<Int32Array> {
     const { startMs, endMs } = range;
     const bounded = isBounded(range);
-    let place = 0;
-    if (afterId !== undefined) {
-      place = this.#placeFrom(afterId);
-      if (this.#ids[place] === afterId) place += 1;
-    }
+    const place = afterId === undefined ? 0 : this.placeAfter(afterId);
     const most = Math.min(limit ?? this.count, this.count - place);
     if (visible === undefined && !bounded) return this.byId.subarray(place, place + most);
     const found = new Int32Array(most);
@@ -81,8 +77,14 @@ export class IdIndex {
     return found.subarray(0, count);
   }
 
+  /** Position of the first id that is larger than `id`. */
+  placeAfter(id: bigint): number {
+    const place = this.placeFrom(id);
+    return this.#ids[place] === id ? place + 1 : place;
+  }
+
   /** Position of the first id that is at least `id`. */
-  #placeFrom(id: bigint): number {
+  placeFrom(id: bigint): number {
     return firstPlace(0, this.count, (place) => this.#ids[place]! >= id);
   }
 }

@@ -8,10 +8,18 @@ import { participationScore, totalPoints } from '../../points/score.ts';
 import { inSlices, slice } from '../../system/time-slice.ts';
 import { joinDoubles, joinFlags, joinIntegers } from '../columns.ts';
 import { firstPlace } from '../first-place.ts';
-import { isBounded, type Standings, type StandingsQuery, type TimeRange } from '../query.ts';
+import {
+  isBounded,
+  isEmptyRange,
+  type PointsQuery,
+  type Standings,
+  type StandingsQuery,
+  type TimeRange,
+} from '../query.ts';
 import type { EarningRows, StandingRows } from '../tables.ts';
 import { AwardHistory, type Earned } from './award-history.ts';
 import type { IdIndex } from './id-index.ts';
+import { findPointsRows, type PointsIds } from './points-rows.ts';
 import { indexRows, orderRows, placesOf, type RowIndex } from './row-index.ts';
 import type { View } from './scope-mask.ts';
 
@@ -147,13 +155,35 @@ export class PointsIndex {
     view: View,
     isWithin: (board: number) => Promise<boolean>,
   ): Promise<Standings> {
-    const bounded = isBounded(range);
     // An empty range returns no users, rather than all users with a total of 0 (decision 5).
-    if (bounded && range.startMs === range.endMs) return NO_ONE;
-    const rows = await this.#rowsOf(of, view);
+    return isEmptyRange(range) ? NO_ONE : await this.#gathered(await this.#rowsOf(of, view), range, isWithin);
+  }
+
+  /** The points totals of several boards, by board id, then user id. */
+  async *stream(
+    query: Omit<PointsQuery, 'scope'>,
+    view: View,
+    ids: PointsIds,
+    isWithin: (board: number) => Promise<boolean>,
+  ): AsyncGenerator<Standings, void> {
+    const { range } = query;
+    if (isEmptyRange(range)) return;
+    const isBoardWithin = rememberLatest(isWithin);
+    for await (const rows of findPointsRows(this.held, ids, query, view)) {
+      yield await this.#gathered(rows, range, isBoardWithin);
+      if (slice.isOver()) await slice.pass();
+    }
+  }
+
+  async #gathered(
+    rows: Int32Array,
+    range: TimeRange,
+    isWithin: (board: number) => Promise<boolean>,
+  ): Promise<Standings> {
     const standings = standingsOf(rows.length);
     await inSlices(0, rows.length, (from, to) => gather(this.held.standings, rows, standings, from, to));
-    if (bounded) await this.#cutToRange(standings, rows, range, await this.#importedWithin(rows, isWithin));
+    if (isBounded(range))
+      await this.#cutToRange(standings, rows, range, await this.#importedWithin(rows, isWithin));
     return standings;
   }
 
@@ -216,6 +246,15 @@ export class PointsIndex {
     };
     await inSlices(0, rows.length, sum, SUMS_AT_ONCE);
   }
+}
+
+/** Remembers what is known of the latest board, whose rows can be in several batches. */
+function rememberLatest(isWithin: (board: number) => Promise<boolean>): (board: number) => Promise<boolean> {
+  let latest: { readonly board: number; readonly within: Promise<boolean> } | undefined;
+  return (board) => {
+    if (latest?.board !== board) latest = { board, within: isWithin(board) };
+    return latest.within;
+  };
 }
 
 function standingsOf(count: number): Standings {

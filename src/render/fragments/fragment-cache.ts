@@ -24,7 +24,7 @@ import { type EventParts, makeEventParts } from './event-writer.ts';
 import { areFew, type NumberedFragments, Occurring, renumberEvents } from './few-records.ts';
 import { imageOfFragments, readKeptFragments } from './kept-fragments.ts';
 import { renderListed } from './list-writer.ts';
-import { PointsRowWriter, renderPointsPart } from './points-row-writer.ts';
+import { PointsRowWriter, pointsPartOf } from './points-row-writer.ts';
 import { renderIdentity } from './points-writer.ts';
 
 /** From this number of small responses on, the fragments of all records are made meanwhile. */
@@ -280,19 +280,34 @@ export class FragmentCache {
     return await this.#numbered(of, 'identities', renderIdentity, indices);
   }
 
-  /** The rows of points totals (decision 93). */
-  async pointsRows(notation: Notation, standings: Standings): Promise<RowWriter> {
+  /** The rows of points totals (decision 93) in a small response. */
+  async pointsRows(notation: Notation, batches: readonly Standings[]): Promise<RowWriter[]> {
+    const numbered = (of: ListKind, lists: readonly Int32Array[]) =>
+      this.#numberedLists(of, `points ${notation}`, pointsPartOf(of, notation), lists);
     const [users, boards] = await Promise.all([
-      this.#pointsParts('users', notation, standings.user),
-      this.#pointsParts('boards', notation, standings.board),
+      numbered(
+        'users',
+        batches.map(({ user }) => user),
+      ),
+      numbered(
+        'boards',
+        batches.map(({ board }) => board),
+      ),
     ]);
-    const numbered = { ...standings, user: users.numbers, board: boards.numbers };
-    return new PointsRowWriter(notation, numbered, users.fragments, boards.fragments);
+    return batches.map((batch, at) => {
+      const standings = { ...batch, user: users.lists[at]!, board: boards.lists[at]! };
+      return new PointsRowWriter(notation, standings, users.fragments, boards.fragments);
+    });
   }
 
-  async #pointsParts(of: ListKind, notation: Notation, indices: Int32Array): Promise<NumberedFragments> {
-    const render = (...part: Parameters<RenderRecord>) => renderPointsPart(of, notation, ...part);
-    return await this.#numbered(of, `points ${notation}`, render, indices);
+  /** Makes the rows of points totals in a large response. */
+  async pointsWriter(notation: Notation): Promise<(standings: Standings) => RowWriter> {
+    const title = `points ${notation}`;
+    const [users, boards] = await Promise.all([
+      this.#makeListed('users', title, pointsPartOf('users', notation)),
+      this.#makeListed('boards', title, pointsPartOf('boards', notation)),
+    ]);
+    return (standings) => new PointsRowWriter(notation, standings, users, boards);
   }
 
   async #numbered(
@@ -301,22 +316,37 @@ export class FragmentCache {
     render: RenderRecord,
     indices: Int32Array,
   ): Promise<NumberedFragments> {
+    const { fragments, lists } = await this.#numberedLists(of, title, render, [indices]);
+    return { fragments, numbers: lists[0]! };
+  }
+
+  /** `lists`: the indices in the batches of one response. */
+  async #numberedLists(
+    of: ListKind,
+    title: string,
+    render: RenderRecord,
+    lists: readonly Int32Array[],
+  ): Promise<{ readonly fragments: Fragments; readonly lists: readonly Int32Array[] }> {
+    const make = () => this.#makeListed(of, title, render);
+    const occurring = lists.reduce((sum, { length }) => sum + length, 0);
+    if (!this.#isForFew(`${of} ${title}`, make, occurring, this.#dataset.counts[of])) {
+      return { fragments: await make(), lists };
+    }
+    const few = new Occurring<ListKind>(await this.records(of));
+    const numbers = lists.map((indices) => few.renumber(indices));
+    return { fragments: await few.render(render), lists: numbers };
+  }
+
+  /** The fragments of all records of a list. */
+  #makeListed(of: ListKind, title: string, render: RenderRecord): Promise<Fragments> {
     const name = `${of} ${title}`;
     const makeAll = async (cache: FragmentCache) => {
       const fragments = await cache.#records[of].fragments(title, render);
       cache.#ready.add(name);
       return fragments;
     };
-    const make = () => {
-      this.#wanted.set(name, makeAll);
-      return makeAll(this);
-    };
-    if (!this.#isForFew(name, make, indices.length, this.#dataset.counts[of])) {
-      return { fragments: await make(), numbers: indices };
-    }
-    const few = new Occurring<ListKind>(await this.records(of));
-    const numbers = few.renumber(indices);
-    return { fragments: await few.render(render), numbers };
+    this.#wanted.set(name, makeAll);
+    return makeAll(this);
   }
 
   /**

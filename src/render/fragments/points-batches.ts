@@ -1,106 +1,69 @@
-/** Reads points totals of several boards, board by board (decision 93). */
+/** Reads the first rows of a table of points (decision 93). */
 import type { Dataset } from '../../dataset/dataset.ts';
-import { firstPlace } from '../../dataset/first-place.ts';
 import type { PointsPosition, PointsQuery, Standings } from '../../dataset/query.ts';
+import type { Admit } from '../text/rendered-body.ts';
+import { HELD_BYTES, heldBytesOf } from './admission.ts';
 import type { FragmentCache } from './fragment-cache.ts';
 
-/** Ids by index, as the reader sees them. */
-export interface SeenIds {
-  readonly users: BigInt64Array;
-  readonly boards: BigInt64Array;
-}
-
-/** Reads them from the records of a cache. */
-export async function seenIds(fragments: Pick<FragmentCache, 'records'>): Promise<SeenIds> {
-  const [users, boards] = await Promise.all([fragments.records('users'), fragments.records('boards')]);
-  return { users: users.id, boards: boards.id };
-}
+/** A response of at most this number of rows is held as columns; a larger one is measured first. */
+const HELD_POINTS = 2048;
 
 export interface PointsPage {
   readonly batches: readonly Standings[];
-  /** Position of the last points total of the page; absent if none follows it. */
+  /** The number of rows in all batches. */
+  readonly rows: number;
+  /** Position of the last row of a page; absent if none follows it. */
   readonly next: PointsPosition | undefined;
+  /** Whether the page is the whole response. */
+  readonly isHeld: boolean;
 }
 
 /**
- * The points totals of a query, ascending by board id, then user id, in batches of one board each,
- * or in one batch for a user. `limit` is not supported. `ids` is called only for a query that
- * starts after a position.
+ * Reads the page that a query requests, or its first rows if it has no limit. Calls `admit` if the
+ * response is large, before anything for which many requests wait.
  */
-export async function* readPoints(
-  dataset: Dataset,
-  query: Omit<PointsQuery, 'limit'>,
-  ids: () => Promise<SeenIds>,
-): AsyncGenerator<Standings, void> {
-  const { scope, range, after } = query;
-  const seen = after && { after, ...(await ids()) };
-  for (const of of await subjectsOf(dataset, query)) {
-    if (seen !== undefined && 'board' in of && seen.boards[of.board]! < seen.after.boardId) continue;
-    const standings = await dataset.standings({ scope, range, of });
-    const from = seen === undefined ? 0 : firstAfter(standings, seen);
-    const wanted = 'user' in of ? ofBoard(standings, query.board, from) : { from, to: standings.count };
-    if (wanted.from < wanted.to) yield partOf(standings, wanted.from, wanted.to);
-  }
-}
-
-/** The first points totals of a query, at most `limit`. */
 export async function readPointsPage(
   dataset: Dataset,
   query: PointsQuery,
-  limit: number,
-  ids: () => Promise<SeenIds>,
+  fragments: Pick<FragmentCache, 'records'>,
+  admit?: Admit,
 ): Promise<PointsPage> {
-  const batches: Standings[] = [];
-  let room = limit;
-  for await (const batch of readPoints(dataset, query, ids)) {
-    if (room === 0) return { batches, next: positionOf(batches.at(-1)!, await ids()) };
-    const kept = partOf(batch, 0, Math.min(batch.count, room));
-    batches.push(kept);
-    room -= kept.count;
-    if (kept.count < batch.count) return { batches, next: positionOf(kept, await ids()) };
-  }
-  return { batches, next: undefined };
+  const most = query.limit ?? HELD_POINTS;
+  const read: Standings[] = [];
+  // Read one more than requested to find out whether more follow.
+  for await (const batch of dataset.points({ ...query, limit: most + 1 })) read.push(batch);
+  const found = read.reduce((sum, { count }) => sum + count, 0);
+  const rows = Math.min(found, most);
+  const isHeld = query.limit !== undefined || found <= most;
+  if (!isHeld || rows > HELD_POINTS) await admit?.(isHeld ? HELD_BYTES : heldBytesOfPoints(dataset));
+  const batches = found > most ? withoutLast(read) : read;
+  const hasNext = query.limit !== undefined && found > most;
+  return { batches, rows, next: hasNext ? await lastPosition(batches, fragments) : undefined, isHeld };
 }
 
-async function subjectsOf(
-  dataset: Dataset,
-  { scope, board, user }: PointsQuery,
-): Promise<readonly ({ readonly board: number } | { readonly user: number })[]> {
-  if (user !== undefined) return [{ user }];
-  if (board !== undefined) return [{ board }];
-  return Array.from(await dataset.list('boards', { scope, range: {} }), (one) => ({ board: one }));
+/** Columns of a user on a board, and their copy in order. */
+const BYTES_OF_ROW = 2 * 24;
+
+/**
+ * Approximate memory of a response that is not held as columns, in bytes. If ids are redacted, the
+ * rows of one board are held (decision 63).
+ */
+export function heldBytesOfPoints(dataset: Dataset): number {
+  const heldRows = dataset.userOrder === undefined ? 0 : dataset.counts.users;
+  return heldBytesOf(dataset) + heldRows * BYTES_OF_ROW;
 }
 
-interface AfterPosition extends SeenIds {
-  readonly after: PointsPosition;
+function withoutLast(batches: readonly Standings[]): readonly Standings[] {
+  const last = batches.at(-1)!;
+  const others = batches.slice(0, -1);
+  return last.count === 1 ? others : [...others, { ...last, count: last.count - 1 }];
 }
 
-/** The first row after the position. All rows of a batch are of one board, or of one user. */
-function firstAfter({ count, user, board }: Standings, { after, users, boards }: AfterPosition): number {
-  return firstPlace(0, count, (row) => {
-    const boardId = boards[board[row]!]!;
-    return boardId > after.boardId || (boardId === after.boardId && users[user[row]!]! > after.userId);
-  });
-}
-
-/** The rows of a user from `from` on, or the one on the board that is asked for. */
-function ofBoard({ count, board: boards }: Standings, board: number | undefined, from: number) {
-  if (board === undefined) return { from, to: count };
-  const row = boards.indexOf(board, from);
-  return row < 0 ? { from, to: from } : { from: row, to: row + 1 };
-}
-
-function partOf(standings: Standings, from: number, to: number): Standings {
-  if (from === 0 && to === standings.count) return standings;
-  return {
-    count: to - from,
-    user: standings.user.subarray(from, to),
-    board: standings.board.subarray(from, to),
-    totalPoints: standings.totalPoints.subarray(from, to),
-    participationScore: standings.participationScore.subarray(from, to),
-  };
-}
-
-function positionOf({ count, user, board }: Standings, { users, boards }: SeenIds): PointsPosition {
-  return { boardId: boards[board[count - 1]!]!, userId: users[user[count - 1]!]! };
+async function lastPosition(
+  batches: readonly Standings[],
+  fragments: Pick<FragmentCache, 'records'>,
+): Promise<PointsPosition> {
+  const [users, boards] = await Promise.all([fragments.records('users'), fragments.records('boards')]);
+  const { count, user, board } = batches.at(-1)!;
+  return { boardId: boards.id[board[count - 1]!]!, userId: users.id[user[count - 1]!]! };
 }

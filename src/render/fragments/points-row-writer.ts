@@ -6,14 +6,21 @@ import type { Fragments, Halves } from '../text/fragments.ts';
 import type { RowWriter } from '../text/frame.ts';
 import { type Notation, renderFields } from '../text/notation.ts';
 
+type RecordFields = Readonly<Record<string, unknown>>;
+
 /** Renders the part of a row that is about its user or its board. */
-export function renderPointsPart(
+export function pointsPartOf(
   of: ListKind,
   notation: Notation,
-  records: Readonly<Record<string, unknown>>,
-  index: number,
-): Halves {
-  return [renderFields(notation, Object.keys(POINTS_FIELDS[of]), pointsColumns(of, records), index)];
+): (records: RecordFields, index: number) => Halves {
+  const names = Object.keys(POINTS_FIELDS[of]);
+  let latest: RecordFields | undefined;
+  let columns: ReturnType<typeof pointsColumns> = {};
+  return (records, index) => {
+    if (records !== latest) columns = pointsColumns(of, records);
+    latest = records;
+    return [renderFields(notation, names, columns, index)];
+  };
 }
 
 /** The texts around the values of a row, all ASCII. */
@@ -40,7 +47,7 @@ export class PointsRowWriter implements RowWriter {
   readonly #form: RowForm;
   readonly #fixedBytes: number;
 
-  /** `users` and `boards` are fragments made by `renderPointsPart`. */
+  /** `users` and `boards` are fragments made by `pointsPartOf`. */
   constructor(notation: Notation, standings: Standings, users: Fragments, boards: Fragments) {
     this.count = standings.count;
     this.#standings = standings;

@@ -5,13 +5,10 @@ import { POINTS_COLUMNS } from '../text/fields.ts';
 import { measureFramed, type RowWriter, renderChunks } from '../text/frame.ts';
 import type { Admit, PointsBody } from '../text/rendered-body.ts';
 import { listFrame, REPRESENTATIONS, type TextRepresentation } from '../text/representations.ts';
-import { HELD_BYTES, heldBytesOf } from './admission.ts';
+import { readAhead } from './batches.ts';
 import { type BodySize, bufferedBody, measureSlowly } from './buffered-body.ts';
 import type { FragmentCache } from './fragment-cache.ts';
-import { readPoints, readPointsPage, seenIds } from './points-batches.ts';
-
-/** A response of at most this number of rows is held as columns; a larger one is measured first. */
-export const HELD_POINTS = 2048;
+import { heldBytesOfPoints, readPointsPage } from './points-batches.ts';
 
 interface PointsForm {
   readonly representation: TextRepresentation;
@@ -22,7 +19,7 @@ interface PointsForm {
 
 /**
  * The rows of a query, with the position of the last one if it has a limit. A large response is
- * read board by board, once to measure and once to send it.
+ * read twice, once to measure and once to send it.
  */
 export async function answerPoints(
   dataset: Dataset,
@@ -32,32 +29,25 @@ export async function answerPoints(
 ): Promise<PointsBody> {
   const { notation } = REPRESENTATIONS[representation];
   const frame = listFrame(representation, POINTS_COLUMNS.join());
-  const ids = () => seenIds(fragments);
-  const { batches, next } = await readPointsPage(dataset, query, query.limit ?? HELD_POINTS, ids);
-  const isHeld = query.limit !== undefined || next === undefined;
-  const rows = batches.reduce((sum, { count }) => sum + count, 0);
-  if (!isHeld || rows > HELD_POINTS) await admit?.(isHeld ? HELD_BYTES : heldBytesOf(dataset));
-  if (isHeld) {
-    const runs: RowWriter[] = [];
-    for (const batch of batches) runs.push(await fragments.pointsRows(notation, batch));
-    return bufferedBody(frame, runs, next);
-  }
+  const { batches, next, isHeld } = await readPointsPage(dataset, query, fragments, admit);
+  if (isHeld) return bufferedBody(frame, await fragments.pointsRows(notation, batches), next);
+  const writerOf = await fragments.pointsWriter(notation);
   async function* runs(): AsyncGenerator<RowWriter, void> {
-    for await (const batch of readPoints(dataset, query, ids)) yield fragments.pointsRows(notation, batch);
+    for await (const batch of readAhead(dataset.points(query))) yield writerOf(batch);
   }
   const size = await measured(async () => {
     let itemBytes = 0;
-    let items = 0;
+    let rows = 0;
     for await (const run of runs()) {
       itemBytes += await measureSlowly(run);
-      items += run.count;
+      rows += run.count;
     }
-    return { rows: items, byteLength: measureFramed(frame, items, itemBytes) };
+    return { rows, byteLength: measureFramed(frame, rows, itemBytes) };
   });
   return {
     ...size,
     next: undefined,
-    heldBytes: heldBytesOf(dataset),
+    heldBytes: heldBytesOfPoints(dataset),
     chunks: (memory) => renderChunks(frame, runs(), size.byteLength, memory),
   };
 }

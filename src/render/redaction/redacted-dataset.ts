@@ -4,6 +4,7 @@
  * key reads this dataset, so no later step can reveal more.
  */
 import type { Dataset, Ledger, LedgerLine } from '../../dataset/dataset.ts';
+import { firstPlace } from '../../dataset/first-place.ts';
 import type {
   BoardName,
   EventBatch,
@@ -11,6 +12,7 @@ import type {
   EventTally,
   ListKind,
   ListQuery,
+  PointsQuery,
   Revisions,
   Standings,
   StandingsQuery,
@@ -22,6 +24,7 @@ import { hidesAddress, isRedacting } from '../../domain/redaction.ts';
 import type { Scope } from '../../domain/scope.ts';
 import { inSlices } from '../../system/time-slice.ts';
 import type { Redacting } from '../text/rendered-body.ts';
+import { boardInOrder, inPseudonymOrder, partOfPoints } from './points-order.ts';
 import {
   inOrder,
   orderByPseudonyms,
@@ -150,7 +153,34 @@ class RedactedDataset implements Dataset {
     const standings = await this.#dataset.standings(query);
     // The points totals of one user ascend by board already.
     if (this.userOrder === undefined || 'user' in query.of) return standings;
-    return await standingsInOrder(standings, await this.userOrder());
+    return await boardInOrder(standings, await this.userOrder());
+  }
+
+  points(query: PointsQuery): AsyncIterable<Standings> {
+    return this.userOrder === undefined
+      ? this.#dataset.points(query)
+      : this.#pointsInOrder(query, this.userOrder());
+  }
+
+  /** Begins with all users of a board, because those after a pseudonym can have any id. */
+  async *#pointsInOrder(
+    { after, limit = Number.POSITIVE_INFINITY, ...asked }: PointsQuery,
+    ordering: Promise<PseudonymOrder>,
+  ): AsyncGenerator<Standings, void> {
+    const order = await ordering;
+    const board = after && (await this.findBoard(asked.scope, { by: 'id', value: after.boardId }));
+    const place = after?.userId === undefined ? 0 : placeAfter(order, after.userId);
+    const source = this.#dataset.points({ ...asked, after: after && { boardId: after.boardId } });
+    let left = limit;
+    for await (const batch of inPseudonymOrder(source, order)) {
+      const isAfter = (row: number) => batch.board[row] !== board || order.places[batch.user[row]!]! >= place;
+      const first = firstPlace(0, batch.count, isAfter);
+      if (first === batch.count) continue;
+      const part = partOfPoints(batch, first, Math.min(batch.count, first + left));
+      yield part;
+      left -= part.count;
+      if (left === 0) return;
+    }
   }
 
   async ledger(...asked: Parameters<Dataset['ledger']>): Promise<Ledger> {
@@ -165,39 +195,6 @@ class RedactedDataset implements Dataset {
 
   /** The underlying dataset is closed by the caller that opened it. */
   async close(): Promise<void> {}
-}
-
-/** Sorts the points totals of one board, on which each user has one record. */
-async function standingsInOrder(
-  standings: Standings,
-  { byPlace, places }: PseudonymOrder,
-): Promise<Standings> {
-  const { count, user, board, totalPoints, participationScore } = standings;
-  // By position in the order: 1 + row of the user, 0 for none.
-  const rows = new Int32Array(byPlace.length);
-  await inSlices(0, count, (from, to) => {
-    for (let row = from; row < to; row++) rows[places[user[row]!]!] = row + 1;
-  });
-  const ordered = {
-    count,
-    user: new Int32Array(count),
-    board: new Int32Array(count),
-    totalPoints: new Float64Array(count),
-    participationScore: new Float64Array(count),
-  };
-  let at = 0;
-  await inSlices(0, rows.length, (from, to) => {
-    for (let place = from; place < to; place++) {
-      const row = rows[place]! - 1;
-      if (row < 0) continue;
-      ordered.user[at] = user[row]!;
-      ordered.board[at] = board[row]!;
-      ordered.totalPoints[at] = totalPoints[row]!;
-      ordered.participationScore[at] = participationScore[row]!;
-      at += 1;
-    }
-  });
-  return ordered;
 }
 
 async function redactLines(

@@ -37,7 +37,7 @@ const CSV_FORM = {
 } as const;
 
 /** A byte order mark in UTF-8, one character for each byte. Without it, Excel expects no UTF-8. */
-export const BYTE_ORDER_MARK = '\u00ef\u00bb\u00bf';
+const BYTE_ORDER_MARK = '\u00ef\u00bb\u00bf';
 
 const csvFrame = (columns: string) => ({
   ...{ beforeFirst: `${columns}\r\n`, afterEach: '\r\n', empty: `${columns}\r\n` },

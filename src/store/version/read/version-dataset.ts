@@ -10,6 +10,7 @@ import {
   type LedgerQuery,
   type ListKind,
   type ListQuery,
+  type PointsQuery,
   type Revisions,
   type Standings,
   type StandingsQuery,
@@ -29,7 +30,7 @@ import { readChanges } from './changes.ts';
 import { allOf, type Condition, inRange, inScope, visibleOf, withCreation } from './conditions.ts';
 import { fragmentsPath, ImageFile } from './image-file.ts';
 import { readLedger } from './ledger.ts';
-import { readStandings } from './points-totals.ts';
+import { readPointsSlices, readStandings, streamPoints } from './points-totals.ts';
 import { readRecords, readTextBytes } from './records.ts';
 import { readTables } from './tables.ts';
 import { readSlices, readTally, streamEvents } from './timeline.ts';
@@ -78,6 +79,8 @@ class VersionDataset implements Dataset {
   readonly fragmentImage: ImageFile | undefined;
   /** Read for the first export that streams from the file. */
   readonly #slices = new AsyncMemo<Float64Array>();
+  /** Read for the first table of points. */
+  readonly #pointsSlices = new AsyncMemo<BigInt64Array>();
   readonly #database: Database;
   readonly #format: number;
   readonly #release: () => void;
@@ -195,6 +198,12 @@ class VersionDataset implements Dataset {
 
   async standings(query: StandingsQuery): Promise<Standings> {
     return await readStandings(this.#database, query);
+  }
+
+  points(query: PointsQuery): AsyncIterable<Standings> {
+    return streamPoints(this.#database, query, () =>
+      this.#pointsSlices.take('slices', () => readPointsSlices(this.#database)),
+    );
   }
 
   async ledger(query: LedgerQuery): Promise<Ledger> {
