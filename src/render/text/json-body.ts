@@ -21,22 +21,35 @@ export async function jsonAnswer(value: unknown): Promise<RenderedBody> {
   return await textAnswer(textsOf(value));
 }
 
-/** The texts one after the other. They are generated while the response is made, in time slices. */
-export async function textAnswer(all: Iterable<string>): Promise<RenderedBody> {
+/** Throws if a response of more than this number of bytes is too large. */
+export type CheckBytes = (byteLength: number) => void;
+
+/**
+ * The texts one after the other. They are generated while the response is made, in time slices.
+ * `checkBytes` is called after each chunk.
+ */
+export async function textAnswer(
+  all: Iterable<string>,
+  checkBytes: CheckBytes = () => undefined,
+): Promise<RenderedBody> {
   const chunks: Buffer[] = [];
+  let byteLength = 0;
   let text = '';
   let texts = 0;
+  const keep = () => {
+    const chunk = Buffer.from(text);
+    chunks.push(chunk);
+    byteLength += chunk.length;
+    checkBytes(byteLength);
+    text = '';
+  };
   for (const next of all) {
     text += next;
-    if (text.length >= CHUNK_CHARACTERS) {
-      chunks.push(Buffer.from(text));
-      text = '';
-    }
+    if (text.length >= CHUNK_CHARACTERS) keep();
     texts += 1;
     if (texts % TEXTS_AT_ONCE === 0 && slice.isOver()) await slice.pass();
   }
-  chunks.push(Buffer.from(text));
-  const byteLength = chunks.reduce((sum, { length }) => sum + length, 0);
+  keep();
   return { byteLength, next: undefined, chunks: () => chunks };
 }
 

@@ -1,5 +1,5 @@
 /** Tables of objects that are no records: CSV, written like `jsonAnswer`. */
-import { textAnswer } from './json-body.ts';
+import { type CheckBytes, textAnswer } from './json-body.ts';
 import { renderTextCell, type TableNotation } from './notation.ts';
 import type { RenderedBody } from './rendered-body.ts';
 
@@ -11,14 +11,15 @@ export interface TableColumn {
 
 /**
  * A row for each object. The cell is empty if a member on the path to the value is null. A list is
- * a JSON array in one cell.
+ * a JSON array in one cell. `checkBytes` can refuse a response that becomes too large.
  */
 export async function tableAnswer(
   notation: TableNotation,
   columns: readonly TableColumn[],
   objects: Iterable<object>,
+  checkBytes?: CheckBytes,
 ): Promise<RenderedBody> {
-  return await textAnswer(linesOf(notation, columns, objects));
+  return await textAnswer(linesOf(notation, columns, objects), checkBytes);
 }
 
 function* linesOf(

@@ -1,4 +1,5 @@
 /** The responses of the insights: results of `src/insights`, with the field names of the API. */
+import { AppError } from '../../domain/app-error.ts';
 import { EARLIEST_INSTANT_MS, formatInstant, LATEST_INSTANT_MS } from '../../domain/instant.ts';
 import { type Activity, countActivity, countReturning } from '../../insights/activity.ts';
 import { findAttention } from '../../insights/attention.ts';
@@ -26,6 +27,8 @@ const DEFAULT_RANKED = 50;
 const DEFAULT_EDGES = 200;
 const DEFAULT_DAYS = 14;
 const HOURS_OF_DAY = 24;
+/** Activity as CSV; it is in memory while it is sent. */
+const MOST_ACTIVITY_BYTES = 128 * 1024 * 1024;
 
 export async function answerOverview(ask: Ask): Promise<RenderedBody> {
   const asked = await eventsCounted(ask);
@@ -76,8 +79,19 @@ export async function answerActivity(ask: Ask): Promise<RenderedBody> {
   });
   return await answerTable(ask, INSIGHT_TABLES.activity, {
     rows: () => activityRows(activity, series),
+    checkBytes: refuseLong,
     whole: () => ({ ...described(ask, activity), by: by ?? null, people: activity.people, series }),
   });
+}
+
+/** The name of a series is in each of its rows, so 500,000 rows can be of any size. */
+function refuseLong(byteLength: number): void {
+  if (byteLength <= MOST_ACTIVITY_BYTES) return;
+  throw new AppError(
+    'range-too-fine',
+    'The names of the series are so long that the rows would have more than 128 MiB. ' +
+      'Ask for a shorter range, for a longer interval, or for fewer boards with "top". JSON has each name once.',
+  );
 }
 
 interface NamedSeries {

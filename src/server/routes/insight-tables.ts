@@ -3,7 +3,7 @@
  * the objects of which a row is made. The members of nested objects become columns with a prefix.
  */
 import { type TObject, type TProperties, type TSchema, Type } from 'typebox';
-import { jsonAnswer } from '../../render/text/json-body.ts';
+import { type CheckBytes, jsonAnswer } from '../../render/text/json-body.ts';
 import type { RenderedBody } from '../../render/text/rendered-body.ts';
 import { type TableColumn, tableAnswer } from '../../render/text/table-body.ts';
 import type { ParameterName } from '../request/parameters.ts';
@@ -49,14 +49,21 @@ export function asTable({ row }: InsightTable) {
   return { representations: ['json', 'csv'], items: { csv: row } } as const;
 }
 
+interface TableContent {
+  readonly rows: () => Iterable<object>;
+  readonly whole: () => unknown;
+  /** Refuses CSV that becomes too large. */
+  readonly checkBytes?: CheckBytes;
+}
+
 /** The rows, if CSV is asked for; otherwise `whole` as JSON. Only one of the two is made. */
 export async function answerTable(
   { representation }: Ask,
   { columns }: InsightTable,
-  { rows, whole }: { readonly rows: () => Iterable<object>; readonly whole: () => unknown },
+  { rows, whole, checkBytes }: TableContent,
 ): Promise<RenderedBody> {
   return representation === 'csv' || representation === 'excel'
-    ? await tableAnswer(representation, columns, rows())
+    ? await tableAnswer(representation, columns, rows(), checkBytes)
     : await jsonAnswer(whole());
 }
 

@@ -7,6 +7,7 @@ import { FULL_SCOPE } from '../../../src/domain/scope.ts';
 import { measureParticipation } from '../../../src/insights/participation.ts';
 import { explainLedger } from '../../../src/points/explanation.ts';
 import { DEFAULT_POLICY, policyOf, readPolicy } from '../../../src/points/policy.ts';
+import { publishRecords } from '../../dataset/small-world.ts';
 import { assertProblem, assertSuccess, get, type Reply } from '../../model/client.ts';
 import { ADA, EMPTY, openWorld, RHETORIC, STARS, type World, ZOE } from '../../world.ts';
 
@@ -61,6 +62,27 @@ describe('periods at the ends of the years 1 to 9999', () => {
       ['9999-01-01T00:00:00.000+00:00'],
       '9999-12-31T23:59:59.999+00:00',
     ]);
+  });
+});
+
+describe('activity as CSV', () => {
+  it('is refused if the names of its series make it too large, and not as JSON', async () => {
+    const title = 'x'.repeat(60_000);
+    const hourMs = 3_600_000;
+    const { store, makeKey } = world;
+    await store.createOrganization('long-names', {});
+    await publishRecords(store, 'long-names', {
+      users: [{ id: 1n, email: 'one@x.example' }],
+      boards: [{ id: 1n, title }],
+      events: [0, 3_000 * hourMs].map((timestampMs) => ({
+        ...{ type: 'board', action: 'followed', ownerId: 1n, actorId: 1n, boardId: 1n, timestampMs },
+      })),
+    });
+    const key = await makeKey('long-names');
+    const path = '/activity?interval=hour&by=board';
+    assertProblem(await ask(`${path}&format=csv`, key), 400, 'range-too-fine');
+    assertSuccess(await ask(path, key));
+    assertSuccess(await ask(`${path}&format=csv&end=1970-01-05T00:00:00Z`, key), 'text/csv');
   });
 });
 
