@@ -1,6 +1,7 @@
 /** JSON contains no character that line readers take for a line end (decision 70). */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { parse } from 'csv-parse/sync';
 import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import { type Bundle, EMPTY_BUNDLE } from '../model/bundle.ts';
 import { get } from '../model/client.ts';
@@ -97,6 +98,18 @@ describe('JSON of texts that contain line ends', () => {
       );
     });
   }
+
+  it('contains none of them in a list in a cell of CSV', async () => {
+    for (const format of ['csv', 'csv&excel=1']) {
+      const path = `/insights/v1/boards/7/pins?format=${format}`;
+      const [header = [], row = []]: string[][] = parse((await get(deployment.url + path, key)).text, {
+        bom: true,
+      });
+      const tags = row[header.indexOf('pin_tags')] ?? '';
+      assert.doesNotMatch(tags, /[\u0085\u2028\u2029]/);
+      assert.deepEqual(JSON.parse(tags), [LINE_ENDS, text('tag')]);
+    }
+  });
 
   it('contains none of them when it is compressed', async () => {
     const reply = await fetch(`${deployment.url}/a/v1/events`, {

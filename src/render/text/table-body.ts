@@ -1,4 +1,5 @@
 /** Tables of objects that are no records: CSV, written like `jsonAnswer`. */
+import { escapeLineEnds } from '../../domain/json-text.ts';
 import { type CheckBytes, textAnswer } from './json-body.ts';
 import { renderTextCell, type TableNotation } from './notation.ts';
 import type { RenderedBody } from './rendered-body.ts';
@@ -45,5 +46,6 @@ function valueAt(object: object, path: readonly string[]): unknown {
 function renderValue(notation: TableNotation, value: unknown): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'string') return renderTextCell(notation, value);
-  return Array.isArray(value) ? renderTextCell(notation, JSON.stringify(value)) : String(value);
+  if (!Array.isArray(value)) return String(value);
+  return renderTextCell(notation, escapeLineEnds(JSON.stringify(value)));
 }
