@@ -219,13 +219,9 @@ function filterOf({ variant, route, subject, parameters }: ParsedRequest): reado
   return [variant, route.path, subject.text, start, end, filter];
 }
 
-/**
- * The parameters that tags are made of. What `format` and `excel` say is in the representation.
- * They were added to insights that had only JSON before, whose tags must stay the same.
- */
-function tagParameters({ parameters, representations }: Route): readonly ParameterName[] {
-  if (representations.includes('ndjson')) return parameters;
-  return parameters.filter((parameter) => parameter !== 'format' && parameter !== 'excel');
+/** The parameters that tags are made of. */
+function tagParameters({ parameters, untagged = [] }: Route): readonly ParameterName[] {
+  return parameters.filter((parameter) => !untagged.includes(parameter));
 }
 
 /** Everything else that determines the bytes of a response from one version. */

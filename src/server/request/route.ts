@@ -69,6 +69,8 @@ interface RouteForm {
   readonly description: string;
   readonly names: readonly PathName[];
   readonly parameters: readonly ParameterName[];
+  /** Parameters that are not part of entity tags, because the representation says the same. */
+  readonly untagged?: readonly ParameterName[];
   readonly representations: readonly Representation[];
   /** Schema of the JSON representation. */
   readonly response: TSchema;

@@ -182,8 +182,7 @@ export async function answerParticipation(ask: Ask, board: number): Promise<Rend
   const { dataset, scope, parameters } = ask;
   const describe = await ask.rendering.described();
   const policy = policyOf(readPolicy(dataset.policy), describe.board(board).id);
-  const { lastMs } = await summarize(dataset, { scope, range: {}, board });
-  const atMs = parameters.at ?? lastMs;
+  const atMs = await instantAsked(ask, board);
   const { top: most = DEFAULT_RANKED } = parameters;
   const { atRisk, ...figures } = await measureParticipation(dataset, scope, board, policy, { atMs, most });
   return await jsonAnswer({
@@ -208,8 +207,7 @@ export async function answerParticipation(ask: Ask, board: number): Promise<Rend
 export async function answerAttention(ask: Ask, board: number): Promise<RenderedBody> {
   const { dataset, scope, parameters } = ask;
   const { days = DEFAULT_DAYS, top: most = DEFAULT_RANKED } = parameters;
-  const { lastMs } = await summarize(dataset, { scope, range: {}, board });
-  const atMs = parameters.at ?? lastMs;
+  const atMs = await instantAsked(ask, board);
   const asked = { scope, board, threads: countThreads };
   const found = await findAttention(dataset, asked, { atMs: atMs ?? 0, days, most });
   const describe = await ask.rendering.described();
@@ -276,6 +274,12 @@ function* ledgerLines(...explained: Parameters<typeof explainLines>) {
   for (const { runningTotal, ...line } of explainLines(...explained)) {
     yield { ...line, running_total: runningTotal };
   }
+}
+
+/** The instant of the request, or else of the last event on the board that the key sees. */
+async function instantAsked({ dataset, scope, parameters }: Ask, board: number): Promise<number | undefined> {
+  if (parameters.at !== undefined) return parameters.at;
+  return (await summarize(dataset, { scope, range: {}, board })).lastMs;
 }
 
 /** Throws `not-found` for a board or a user that the key may not see. */

@@ -46,7 +46,12 @@ export const TABLE_PARAMETERS: readonly ParameterName[] = ['format', 'excel'];
 
 /** The part of a route that is the same for all tables. */
 export function asTable({ row }: InsightTable) {
-  return { representations: ['json', 'csv'], items: { csv: row } } as const;
+  return {
+    representations: ['json', 'csv'],
+    items: { csv: row },
+    // The first of these insights had only JSON, and their tags must stay the same.
+    untagged: TABLE_PARAMETERS,
+  } as const;
 }
 
 interface TableContent {
