@@ -196,10 +196,10 @@ function pointsColumns(): readonly Column[] {
   }));
 }
 
-const POINTS_INTRODUCTION = `The columns of \`/insights/v1/points\`: a row for each user on each board, which is a record of
-the points routes ([below](#points-records)) with the name of the user and the title of the board.
-Rows ascend by \`board_id\`, then by \`user_id\`. \`start\` and \`end\` select when points were awarded,
-\`board\` and \`user\` the rows ([points.md](points.md#points-as-a-table)).`;
+const POINTS_INTRODUCTION = `The columns of \`/insights/v1/points\`: one row per user and board, with the members of a points
+record ([below](#points-records)), the name of the user and the title of the board. Rows ascend by
+\`board_id\`, then by \`user_id\`. \`start\` and \`end\` select when points were awarded, \`board\` and
+\`user\` the rows ([points.md](points.md#points-as-a-table)).`;
 
 const EVENTS_INTRODUCTION = `The columns of all [events routes](contract.md#variant-a) of both variants, and of
 \`/insights/v1/events\`. Rows are in the order of time, and rows with the same time in the order of
@@ -359,10 +359,11 @@ function renderInsights(): string {
   });
   return `## Insights
 These insights are CSV with \`?format=csv\` or the header \`Accept: text/csv\`, and have no NDJSON and
-no Parquet. The rows are those of the JSON response, in its order. A nested object is a prefix:
-\`user_id\` is \`user.id\`. A value that can be missing is null in JSON and an empty cell in CSV; texts
-can also be blank. What JSON says about all rows together is not in CSV. The other insights,
-\`overview\` and \`participation\`, are JSON only.
+no Parquet. The rows are those of the JSON response, in its order; only the rows of \`activity\` go
+period by period, while JSON goes series by series. A nested object is a prefix: \`user_id\` is
+\`user.id\`. A value that can be missing is null in JSON and an empty cell in CSV; texts can also be
+blank. What JSON says about all rows together is not in CSV. The other insights, \`overview\` and
+\`participation\`, are JSON only.
 
 ${tables.join('\n')}`;
 }
