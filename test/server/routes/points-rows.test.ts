@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'csv-parse/sync';
-import { NO_REDACTION } from '../../../src/domain/redaction.ts';
+import { NO_REDACTION, type Redaction } from '../../../src/domain/redaction.ts';
+import type { Scope } from '../../../src/domain/scope.ts';
 import { EMPTY_BUNDLE } from '../../model/bundle.ts';
 import { assertProblem, assertSuccess, get, nextOf, type Reply } from '../../model/client.ts';
 import { type BothReadings, openBothReadings } from '../../model/deployment.ts';
@@ -40,6 +41,8 @@ before(async () => {
   key = await deployment.makeKey('school');
 });
 after(() => deployment.close());
+
+const makeRedacting = (redact: Redaction) => deployment.makeKey('school', { redact });
 
 async function load(url: string, path: string, apikey = key): Promise<readonly Row[]> {
   const reply = await get(url + path, apikey);
@@ -102,6 +105,25 @@ describe('many rows of points', () => {
     }
   });
 
+  it('are the same compressed, in parts and for HEAD, with one entity tag for each form', async () => {
+    for (const url of deployment.urls) {
+      const whole = await get(`${url}${PATH}?start=0`, key);
+      const bytes = Buffer.from(whole.text);
+      const send = (init: RequestInit & { readonly headers?: Record<string, string> }) =>
+        fetch(`${url}${PATH}?start=0`, { ...init, headers: { apikey: key, ...init.headers } });
+      const zipped = await send({ headers: { 'accept-encoding': 'gzip' } });
+      assert.equal(zipped.headers.get('content-encoding'), 'gzip');
+      assert.equal(await zipped.text(), whole.text);
+      const identity = { 'accept-encoding': 'identity' };
+      const head = await send({ method: 'HEAD', headers: identity });
+      assert.equal(head.headers.get('content-length'), `${bytes.length}`);
+      assert.equal(head.headers.get('etag'), whole.headers.get('etag'));
+      const part = await send({ headers: { ...identity, range: 'bytes=100000-200000' } });
+      assert.equal(part.status, 206);
+      assert.deepEqual(Buffer.from(await part.arrayBuffer()), bytes.subarray(100_000, 200_001));
+    }
+  });
+
   it('ascend by the pseudonyms of a key that redacts ids, in pages too', async () => {
     const redacting = await deployment.makeKey('school', { redact: { ...NO_REDACTION, id: true } });
     for (const url of deployment.urls) {
@@ -141,6 +163,27 @@ describe('pages of points', () => {
       rows.filter(({ user_id }: Row) => user_id !== -4),
       whole,
     );
+  });
+
+  it('are the whole, however small they are and on whatever board they end', async () => {
+    for (const url of deployment.urls) {
+      const whole = await load(url, PATH);
+      for (const limit of [1499, 1500, 1501, 4096])
+        assert.deepEqual(await walk(url, `${PATH}?limit=${limit}`), whole, `${limit}`);
+      const { text } = await get(`${url}${PATH}?limit=1`, key);
+      assert.deepEqual(JSON.parse(text), whole.slice(0, 1));
+    }
+  });
+
+  it('have cursors that belong to the scope and the redaction of their key', async () => {
+    const [url] = deployment.urls;
+    const next = nextOf(await get(`${url}${PATH}?limit=2`, key))!;
+    const scope: Scope = { boards: [7n, 8n, 9n], users: 'all' };
+    const redact = { ...NO_REDACTION, email: true };
+    for (const other of [await deployment.makeKey('school', { scope }), await makeRedacting(redact)]) {
+      assertProblem(await get(url + next, other), 400, 'cursor-scope-changed');
+    }
+    assertSuccess(await get(url + next, await deployment.makeKey('school')));
   });
 
   it('have cursors that belong to their filter', async () => {

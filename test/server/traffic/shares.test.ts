@@ -5,16 +5,25 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Limits } from '../../../src/server/limits/limits.ts';
-import { publishRecords, WORLD } from '../../dataset/small-world.ts';
+import { publishRecords, type Records, WORLD } from '../../dataset/small-world.ts';
 import { describeOver, READINGS, type StorageKind } from '../../storage.ts';
 import { askSlowly, assertRefused, metric, type SlowClient } from '../slow-client.ts';
 import { largeRecords, openStand, type Stand, until } from '../stand.ts';
 
 const OTHER = 'lake';
 
+/** Enough users that their points are a large response. */
+const MEMBERS = Array.from({ length: 4_000 }, (_, at) => BigInt(at + 1_000));
+const LARGE = largeRecords(12, 2_000);
+const RECORDS: Records = {
+  ...LARGE,
+  users: [...(LARGE.users ?? []), ...MEMBERS.map((id) => ({ id, email: `user${id}@x.example` }))],
+  memberships: [...(LARGE.memberships ?? []), ...MEMBERS.map((userId) => ({ boardId: 7n, userId }))],
+};
+
 /** A server with a large organization and a small one. */
 async function openTwo(kind: StorageKind, limits: Partial<Limits>): Promise<Stand & { otherKey: string }> {
-  const stand = await openStand({ kind, records: largeRecords(12, 2_000), limits, heartbeatMs: 200 });
+  const stand = await openStand({ kind, records: RECORDS, limits, heartbeatMs: 200 });
   await stand.store.createOrganization(OTHER, {});
   await publishRecords(stand.store, OTHER, WORLD);
   return { ...stand, otherKey: await stand.makeKey({ organization: OTHER }) };
@@ -71,6 +80,19 @@ describeOver(READINGS, 'large responses', {}, (kind) => {
     assert.equal((await stand.get('/a/v1/events', { apikey: stand.otherKey })).status, 200);
     assert.equal(await inUse(), 3);
     await letGo();
+  });
+
+  it('include tables of points', async () => {
+    const points = '/insights/v1/points';
+    await hold(stand.key);
+    await hold(stand.key, { accept: 'text/csv' });
+    const refused = askSlowly(stand, `${points}?start=0`);
+    await assertRefused(refused, 429, 'too-many-responses', 'responses-per-key');
+    assert.equal((await stand.get(`${points}?limit=10`)).status, 200);
+    await letGo();
+    const whole = await stand.get(`${points}?start=0`);
+    assert.equal(whole.status, 200);
+    await whole.text();
   });
 
   it('are not counted for 304, and for HEAD only while their size is determined', async () => {
