@@ -26,6 +26,7 @@ const RESPONSES: readonly ((rendering: Rendering) => Promise<Parameters<typeof t
   (rendering) => rendering.list('users', { ...EVERYTHING, limit: 2 }, 'b', 'json'),
   (rendering) => rendering.standings({ ...EVERYTHING, of: { board: 0 } }, 'email'),
   (rendering) => rendering.standings({ ...EVERYTHING, of: { user: 1 } }, 'user'),
+  ...FORMS.map((form) => (rendering: Rendering) => rendering.points(EVERYTHING, form)),
 ];
 
 describe('a small response before the fragments are made', () => {

@@ -10,6 +10,7 @@ import type {
   ListKind,
   ListQuery,
   Occurrences,
+  PointsQuery,
   Revisions,
   Standings,
   StandingsQuery,
@@ -205,8 +206,12 @@ export class PlainDataset implements Dataset {
     };
   }
 
-  points(): AsyncIterable<Standings> {
-    throw new Error('a plain dataset has no table of points');
+  /** A batch for each board. Only the points totals of all boards and users are supported. */
+  async *points({ scope, range }: PointsQuery): AsyncGenerator<Standings, void> {
+    for (const board of listed(this.#world.boards, { scope, range })) {
+      const standings = await this.standings({ scope, range, of: { board } });
+      if (standings.count > 0) yield standings;
+    }
   }
 
   findBoard(): Promise<undefined> {
