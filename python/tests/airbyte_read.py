@@ -6,23 +6,21 @@ records, one a line, and the new state in the last line. Requires PyYAML and Jin
 import datetime
 import json
 import os
-import pathlib
 import re
 import sys
 import urllib.parse
 import urllib.request
 
 import jinja2.sandbox
-import yaml
+from airbyte_manifest import read_manifest
 
-MANIFEST = pathlib.Path(__file__).parent.parent / "airbyte" / "manifest.yaml"
 CONFIG = {"base_url": os.environ["CORKBOARD_URL"], "api_key": os.environ["CORKBOARD_KEY"]}
 # The members of each component, without `type`, as in Airbyte's schema of manifests.
 COMPONENTS = {
     "DeclarativeStream": {"name", "primary_key", "incremental_sync", "retriever", "schema_loader"},
     "SimpleRetriever": {"requester", "paginator", "record_selector"},
     "HttpRequester": {"url", "http_method", "request_headers", "request_parameters", "authenticator", "error_handler"},
-    "ApiKeyAuthenticator": {"api_token", "inject_into"},
+    "BearerAuthenticator": {"api_token"},
     "RequestOption": {"inject_into", "field_name"},
     "DefaultErrorHandler": {"max_retries", "backoff_strategies", "response_filters"},
     "WaitTimeFromHeader": {"header"},
@@ -38,27 +36,13 @@ COMPONENTS = {
         "datetime_format",
         "start_datetime",
         "start_time_option",
+        "end_time_option",
         "lookback_window",
     },
     "MinMaxDatetime": {"datetime", "datetime_format"},
     "InlineSchemaLoader": {"schema"},
 }
 SANDBOX = jinja2.sandbox.SandboxedEnvironment()
-
-
-def resolved(part, whole):
-    """References are replaced by copies; members beside a reference are added to it."""
-    if isinstance(part, list):
-        return [resolved(one, whole) for one in part]
-    if not isinstance(part, dict):
-        return part
-    own = {name: resolved(value, whole) for name, value in part.items() if name != "$ref"}
-    if "$ref" not in part:
-        return own
-    target = whole
-    for name in part["$ref"].removeprefix("#/").split("/"):
-        target = target[name]
-    return {**resolved(target, whole), **own}
 
 
 def check(part):
@@ -83,6 +67,16 @@ def links_of(header):
     return {relation: {"url": url, "rel": relation} for url, relation in found}
 
 
+def time_range(cursor, state):
+    """The parameters of the requests of a sync; None if it sends none."""
+    start = first_moment(cursor, state)
+    end = datetime.datetime.now(datetime.timezone.utc).strftime(cursor["datetime_format"])
+    if start > end:
+        return None
+    moments = {"start_time_option": start, "end_time_option": end}
+    return {cursor[option]["field_name"]: moment for option, moment in moments.items() if option in cursor}
+
+
 def first_moment(cursor, state):
     """The start of the time range of a sync, in the format of requests."""
     form = cursor["datetime_format"]
@@ -105,8 +99,8 @@ def state_after(cursor, records, state):
 def pages(stream, parameters):
     requester, paginator = (stream["retriever"][name] for name in ("requester", "paginator"))
     strategy = paginator["pagination_strategy"]
-    key = requester["authenticator"]
-    headers = {**requester["request_headers"], key["inject_into"]["field_name"]: evaluated(key["api_token"])}
+    key = evaluated(requester["authenticator"]["api_token"])
+    headers = {**requester["request_headers"], "Authorization": f"Bearer {key}"}
     url = evaluated(requester["url"])
     query = {**requester.get("request_parameters", {}), **parameters}
     query[paginator["page_size_option"]["field_name"]] = strategy["page_size"]
@@ -121,12 +115,11 @@ def pages(stream, parameters):
 
 
 def main(name, state=None):
-    manifest = yaml.safe_load(MANIFEST.read_text("utf-8"))
-    (stream,) = [one for one in resolved(manifest["streams"], manifest) if one["name"] == name]
+    (stream,) = [one for one in read_manifest()["streams"] if one["name"] == name]
     check(stream)
     cursor = stream.get("incremental_sync")
-    parameters = {} if cursor is None else {cursor["start_time_option"]["field_name"]: first_moment(cursor, state)}
-    records = [record for page in pages(stream, parameters) for record in page]
+    parameters = {} if cursor is None else time_range(cursor, state)
+    records = [] if parameters is None else [record for page in pages(stream, parameters) for record in page]
     for record in records:
         print(json.dumps(record))
     print(json.dumps(None if cursor is None else state_after(cursor, records, state)))

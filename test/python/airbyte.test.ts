@@ -114,6 +114,22 @@ describe('the Airbyte manifest', { skip }, () => {
     );
   });
 
+  it('leaves out an event with a future time, which would stop all later syncs', async () => {
+    const [future, recent] = [eventAt(9_003n, Date.UTC(2200, 0, 1)), eventAt(9_004n, Date.now() - DAY_MS)];
+    await publish({ ...EMPTY_BUNDLE, events: [future] });
+    const first = await sync<EventRecord>('events');
+    assert.equal(first.records.length, (await plain('events')).length - 1);
+    await publish({ ...EMPTY_BUNDLE, events: [recent] });
+    const second = await sync<EventRecord>('events', first.state);
+    assert.equal(second.state, `${recent.timestamp.slice(0, 19)}Z`);
+    await publish({ ...EMPTY_BUNDLE, boards: [{ id: 7n, title: 'Again renamed' }] });
+    const third = await sync<EventRecord>('events', second.state);
+    assert.deepEqual(
+      third.records.map(({ board }) => board.title),
+      ['Again renamed'],
+    );
+  });
+
   it('asks for the key as a secret, and its defaults are those of the document', () => {
     const manifest = readFileSync(join(FOLDER, 'airbyte/manifest.yaml'), 'utf8');
     assert.match(manifest, /api_key:\n(?: {8}.*\n)*? {8}airbyte_secret: true/);
