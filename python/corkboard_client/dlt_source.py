@@ -53,6 +53,9 @@ def corkboard_source(client: Client) -> Any:
 
     `events` is merged, and loads only what has changed since the last run of the pipeline; its sync
     token is in the state of the pipeline. `users` and `boards` are replaced by each run.
+
+    Make a new source for each run. One that has replaced the table stays marked as such: dlt deletes
+    its state before the next run, which loads everything again.
     """
     import dlt
 
@@ -61,9 +64,8 @@ def corkboard_source(client: Client) -> Any:
         state = dlt.current.resource_state()
         loads = event_loads(client, state.get("token"))
         first = next(loads, None)
-        disposition = "replace" if first is not None and first.replaces else "merge"
-        # Also if nothing has changed: a source that is run again keeps the disposition of its last run.
-        yield dlt.mark.with_hints([], dlt.mark.make_hints(write_disposition=disposition))
+        if first is not None and first.replaces:
+            yield dlt.mark.with_hints([], dlt.mark.make_hints(write_disposition="replace"))
         for load in itertools.chain([] if first is None else [first], loads):
             yield load.rows
             if load.token is not None:

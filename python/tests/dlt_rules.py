@@ -25,9 +25,13 @@ class Rules(types.ModuleType):
     def __init__(self, file):
         super().__init__("dlt")
         self.file = file
-        self.states, self.tables = json.loads(file.read_text()) if file.exists() else ({}, {})
+        self.reset()
         self.mark = types.SimpleNamespace(with_hints=Hinted, make_hints=lambda write_disposition: write_disposition)
         self.current = types.SimpleNamespace(resource_state=lambda: self.states.setdefault(self.running, {}))
+
+    def reset(self):
+        """To what the last run that succeeded has stored."""
+        self.states, self.tables = json.loads(self.file.read_text()) if self.file.exists() else ({}, {})
 
     def resource(self, rows=None, *, name, primary_key, write_disposition, columns=None):
         if rows is None:
@@ -40,6 +44,14 @@ class Rules(types.ModuleType):
         return lambda function: function
 
     def run(self, resources):
+        try:
+            self.extract(resources)
+        except BaseException:
+            self.reset()
+            raise
+        self.file.write_text(json.dumps([self.states, self.tables]))
+
+    def extract(self, resources):
         for resource in resources:
             self.running = resource.name
             # As dlt does before each run.
@@ -51,7 +63,6 @@ class Rules(types.ModuleType):
                     resource.disposition, item = item.hints, item.item
                 rows += item if isinstance(item, list) else [item]
             self.load(resource, rows)
-        self.file.write_text(json.dumps([self.states, self.tables]))
 
     def load(self, resource, rows):
         table = self.tables.setdefault(resource.name, {})

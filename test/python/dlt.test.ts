@@ -66,8 +66,8 @@ for (const [manner, skip] of [
       while ((await etag()) === old) await delay(20);
     }
 
-    /** Runs the source once; its rows must be those of a fresh export. */
-    async function check(): Promise<readonly string[]> {
+    /** Runs the source; its rows must be those of a fresh export, also after failed runs. */
+    async function check(...failure: ['cut' | 'changed'] | []): Promise<readonly string[]> {
       const variables = {
         CORKBOARD_URL: `${deployment.url}/a`,
         CORKBOARD_KEY: key,
@@ -75,7 +75,11 @@ for (const [manner, skip] of [
         RUNTIME__DLTHUB_TELEMETRY: 'false',
       };
       const script = join(PACKAGE, 'tests/dlt_copy.py');
-      const { code, stdout, stderr } = await runBlock([PYTHON, script, manner, folder], folder, variables);
+      const { code, stdout, stderr } = await runBlock(
+        [PYTHON, script, manner, folder, ...failure],
+        folder,
+        variables,
+      );
       assert.equal(code, 0, stderr);
       const rows = stdout.split('\n').slice(0, -1).toSorted();
       assert.deepEqual(rows, await freshRows());
@@ -91,9 +95,16 @@ for (const [manner, skip] of [
         .toSorted();
     }
 
-    it('has all events after the first run, and the same after one without changes', async () => {
+    it('has all events after the first run, and the same after runs without changes', async () => {
       assert.equal((await check()).length, 7);
       assert.equal((await check()).length, 7);
+    });
+
+    it('continues with the last token after runs that were cut or in which the scope changed', async () => {
+      for (const failure of ['cut', 'changed'] as const) {
+        await publish({ ...EMPTY_BUNDLE, boards: [{ id: 7n, title: `Seven, ${failure}` }] });
+        assert.match((await check(failure)).join(), new RegExp(`Seven, ${failure}`));
+      }
     });
 
     it('takes new, late and corrected events', async () => {
