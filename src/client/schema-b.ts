@@ -104,12 +104,6 @@ export interface Deleted {
   readonly deleted: true;
 }
 
-/** All changes up to this sync token have been sent. */
-export interface Synced {
-  /** The value of the header `Sync-Token`. */
-  readonly sync_token: string;
-}
-
 export interface Board {
   /** Board. Can exceed 2^53: keep all digits. */
   readonly id: Id;
@@ -145,44 +139,30 @@ interface Parameters {
   readonly excel?: '1';
   /** Only changes since an earlier response: the value of its header `Sync-Token`, or `start` for everything in the form of changes (with `sync_id`, `forgotten` and `deleted`). JSON and NDJSON only. */
   readonly since?: string;
-  /** With `record`, the response, or its last page, ends with one more item, `{"sync_token":"…"}`: the value of the header `Sync-Token`, for clients that keep their state from records. Requires `since`. */
-  readonly token?: 'record';
 }
 
 export interface Operations {
   /** All interactions of the organization. */
   readonly listEvents: {
-    readonly query: Pick<
-      Parameters,
-      'start' | 'end' | 'limit' | 'cursor' | 'format' | 'excel' | 'since' | 'token'
-    >;
-    readonly answer: readonly (Event | Forgotten | Deleted | Synced)[];
+    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format' | 'excel' | 'since'>;
+    readonly answer: readonly (Event | Forgotten | Deleted)[];
   };
   /** All interactions on a board. */
   readonly listEventsOfBoard: {
     readonly names: { readonly 'board-id': Id };
-    readonly query: Pick<
-      Parameters,
-      'start' | 'end' | 'limit' | 'cursor' | 'format' | 'excel' | 'since' | 'token'
-    >;
-    readonly answer: readonly (Event | Forgotten | Deleted | Synced)[];
+    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format' | 'excel' | 'since'>;
+    readonly answer: readonly (Event | Forgotten | Deleted)[];
   };
   /** All events of type pin, across all boards. */
   readonly listEventsOfPins: {
-    readonly query: Pick<
-      Parameters,
-      'start' | 'end' | 'limit' | 'cursor' | 'format' | 'excel' | 'since' | 'token'
-    >;
-    readonly answer: readonly (Event | Forgotten | Deleted | Synced)[];
+    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format' | 'excel' | 'since'>;
+    readonly answer: readonly (Event | Forgotten | Deleted)[];
   };
   /** All interactions from a user. */
   readonly listEventsOfUser: {
     readonly names: { readonly 'user-id': Id };
-    readonly query: Pick<
-      Parameters,
-      'start' | 'end' | 'limit' | 'cursor' | 'format' | 'excel' | 'since' | 'token'
-    >;
-    readonly answer: readonly (Event | Forgotten | Deleted | Synced)[];
+    readonly query: Pick<Parameters, 'start' | 'end' | 'limit' | 'cursor' | 'format' | 'excel' | 'since'>;
+    readonly answer: readonly (Event | Forgotten | Deleted)[];
   };
   /** The boards of the organization. */
   readonly listBoards: {

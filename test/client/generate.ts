@@ -20,11 +20,17 @@ const ROOT = join(import.meta.dirname, '../..');
 const MADE = 'Made by test/client/generate.ts.';
 const BIOME = join(ROOT, 'node_modules/@biomejs/biome/bin/biome');
 
-/** Components that the client does not read: its errors, tables, and messages, which it parses. */
+/**
+ * Components that the client does not read: its errors, tables, messages, which it parses, and the
+ * item for the sync token, which it reads from the header.
+ */
 const NOT_READ: readonly string[] = [
-  ...['Problem', 'EventRow', 'StreamMessage'],
+  ...['Problem', 'EventRow', 'StreamMessage', 'Synced'],
   ...Object.values(INSIGHT_TABLES).map(({ title }) => title),
 ];
+
+/** Parameters that the client does not send. */
+const NOT_SENT: readonly string[] = ['token'];
 
 /** Every generated file and its generator. */
 export const GENERATED: readonly { readonly file: string; render(): string }[] = [
@@ -98,7 +104,9 @@ function operationsOf({ paths }: OpenApiDocument, { routes }: VariantTable): rea
   const described = paths as Readonly<Record<string, { readonly get: Operation }>>;
   return routes.map((route) => {
     const path = `/v1${route.path}`;
-    return { ...described[path]!.get, name: route.operation, path };
+    const operation = described[path]!.get;
+    const parameters = operation.parameters.filter(({ name }) => !NOT_SENT.includes(name));
+    return { ...operation, parameters, name: route.operation, path };
   });
 }
 
@@ -146,7 +154,13 @@ function renderOperation({ name: operation, summary, parameters, responses }: Na
 /** Lists are read as NDJSON, whose schema includes the items of change sets. */
 function answerOf(content: Operation['responses'][200]['content']): Schema {
   const list = content[REPRESENTATIONS.ndjson.mediaType]?.schema.contentSchema;
+  const either = list?.items?.anyOf;
+  if (either !== undefined) return { ...list, items: { anyOf: either.filter(isRead) } };
   return list ?? content[REPRESENTATIONS.json.mediaType]!.schema;
+}
+
+function isRead({ $ref = '' }: Schema): boolean {
+  return !NOT_READ.includes($ref.slice($ref.lastIndexOf('/') + 1));
 }
 
 /** In the style of the formatter. */

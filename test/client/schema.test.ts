@@ -51,6 +51,13 @@ describe('the schema of the client', () => {
     });
   }
 
+  it('has one type named Synced, of events with a sync id', () => {
+    for (const { file } of GENERATED) {
+      const text = readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
+      assert.doesNotMatch(text, /\bSynced\b|sync_token|\btoken\?:/, file);
+    }
+  });
+
   it('has a method for every operation, and otherwise only sync and live', () => {
     const open = { baseUrl: 'http://127.0.0.1', key: 'k' };
     const methodsOf = (client: ClientA | ClientB | InsightsClient) => Object.keys(client).sort();
