@@ -70,6 +70,19 @@ describe('the access records of a server', () => {
     assert.deepEqual(rows, [...expected, expected[2], undefined, undefined, ...ofRanges]);
   });
 
+  it('do not count the sync token at the end of a change set as a row', async () => {
+    const accessFolder = join(base, 'tokens');
+    const stand = await openStand({ accessFolder, logLevel: 'silent' });
+    const path = '/a/v1/events?format=ndjson&token=record&since=';
+    const whole = await stand.get(`${path}start`);
+    const changes = (await whole.text()).trimEnd().split('\n').length - 1;
+    const token = whole.headers.get('sync-token');
+    for (const since of ['start&limit=2', token]) await (await stand.get(path + since)).text();
+    await stand.close();
+    const rows = recordsIn(accessFolder).map((record) => record.rows);
+    assert.deepEqual(rows, [changes, 2, 0]);
+  });
+
   it('that are lost are counted in a metric, while the server continues', async () => {
     const accessFolder = join(base, 'lost');
     const stand = await openStand({ accessFolder, logLevel: 'silent' });

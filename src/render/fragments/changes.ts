@@ -104,7 +104,10 @@ export interface AskedChanges {
   readonly admit?: Admit | undefined;
 }
 
-/** As `Rendering.changes`. `makeParts` makes the parts for JSON. */
+/**
+ * As `Rendering.changes`. `makeParts` makes the parts for JSON. The sync token is not counted as a
+ * row.
+ */
 export async function answerChanges(
   dataset: Dataset,
   makeParts: () => Promise<EventParts>,
@@ -116,7 +119,7 @@ export async function answerChanges(
   const end = textRun(token === undefined ? [] : [`{"sync_token":"${token}"}`]);
   // Usually nothing has changed, which is known without reading any data.
   if (since !== undefined && since >= dataset.lastSequence)
-    return uncounted(bufferedBody<EventPosition>(frame, [end], undefined), end);
+    return { ...bufferedBody<EventPosition>(frame, [end], undefined), rows: 0 };
   const asked = since === undefined ? query : { ...query, since: await dataset.revisions(since) };
   // Only the first page lists what is gone.
   const tells = since !== undefined && query.after === undefined;
@@ -125,9 +128,10 @@ export async function answerChanges(
   const parts = await makeParts();
   const changed = (batch: EventBatch) => changedRun(parts, batch, names);
   if (isHeld) {
-    const runs = [gone, ...page.batches.map(changed)];
-    if (page.next !== undefined) return bufferedBody(frame, runs, page.next);
-    return uncounted(bufferedBody<EventPosition>(frame, [...runs, end], undefined), end);
+    const changes = [gone, ...page.batches.map(changed)];
+    const rows = changes.reduce((sum, run) => sum + run.count, 0);
+    const runs = page.next === undefined ? [...changes, end] : changes;
+    return { ...bufferedBody(frame, runs, page.next), rows };
   }
   const tally = await dataset.tally(asked);
   const itemBytes = measureRun(gone) + (await parts.measure(tally)) + SYNC_BYTES * tally.events;
@@ -140,11 +144,6 @@ export async function answerChanges(
   }
   const chunks = (memory?: Chunk) => renderChunks(frame, runs(), byteLength, memory);
   return { byteLength, next: undefined, rows, heldBytes: heldBytesOf(dataset), chunks };
-}
-
-/** The sync token at the end of a body is no change. */
-function uncounted(body: EventsBody, end: RowWriter): EventsBody {
-  return { ...body, rows: body.rows === undefined ? undefined : body.rows - end.count };
 }
 
 /** Throws `since-invalid` if too many events were deleted. */
