@@ -228,7 +228,9 @@ function tagParameters({ parameters, untagged = [] }: Route): readonly Parameter
 function formText({ route, parameters, representation, encoding }: ParsedRequest, key: KeyEntry): string {
   // Without it, the tag is that of versions that did not have the parameter.
   const counts = (parameter: ParameterName) => parameter !== 'token' || parameters.token !== undefined;
-  const given = tagParameters(route).filter(counts).map((parameter) => parameters[parameter] ?? null);
+  const given = tagParameters(route)
+    .filter(counts)
+    .map((parameter) => parameters[parameter] ?? null);
   const exact = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
   // Earlier versions of Corkboard wrote no byte order mark.
   const form = representation === 'excel' ? 'excel 2' : representation;
