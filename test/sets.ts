@@ -32,6 +32,7 @@ export const SETS = {
     'test/import/*.test.ts',
     'test/organization-folders.test.ts',
     'test/{pull,sync}/kill.test.ts',
+    'test/sync/endless.test.ts',
     'test/store/{away,bucket-faults,failover,faulty-place}.test.ts',
   ],
   /** Commands on whole data folders and databases, and copies between them. */
@@ -73,7 +74,7 @@ export const SETS = {
   /** The other tests that take several seconds. */
   longer: [
     'test/cli/{export,forget,import-formats,node-version,organizations,pull,versions}.test.ts',
-    'test/client/{client,live,package}.test.ts',
+    'test/client/{client,live,package,page-limits}.test.ts',
     'test/console/announcement.test.ts',
     'test/contract/{parquet-again,redacted-ids}.test.ts',
     'test/dataset/image-keeper.test.ts',

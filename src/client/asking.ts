@@ -5,7 +5,7 @@
 import { AnswerError } from './errors.ts';
 import { nextCursor } from './headers.ts';
 import { MEDIA_TYPES } from './media-types.ts';
-import { type Message, readElements, readMessages, readWhole } from './reading.ts';
+import { type Message, readElements, readMessages, readPage, readWhole } from './reading.ts';
 import { type RetryOptions, retrying } from './retrying.ts';
 import { type Origin, type Query, send } from './sending.ts';
 
@@ -33,6 +33,8 @@ export interface Page {
   /** Absent on the last page. */
   readonly cursor: string | undefined;
   readonly syncToken: string | undefined;
+  /** The most elements that were requested: fewer than wished if larger pages are too large. */
+  readonly size: number;
 }
 
 export interface Asking {
@@ -48,27 +50,26 @@ export interface Asking {
     query: Query,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<Message, void, undefined>;
-  page(path: string, query: Query, signal: AbortSignal | undefined): Promise<Page>;
+  page(path: string, query: Query, size: number, signal: AbortSignal | undefined): Promise<Page>;
   whole<T>(path: string, query: Query, signal: AbortSignal | undefined): Promise<T>;
 }
 
 export function openAsking(origin: Origin, retry: RetryOptions): Asking {
-  const page: Asking['page'] = (path, query, signal) =>
-    // Elements are kept until the page is complete, so that the request can be retried.
-    retrying(
-      async () => {
+  const page: Asking['page'] = (path, { cursor, ...others }, most, signal) =>
+    inSmallerPages(most, async (size) => {
+      const query = { ...others, limit: String(size), cursor };
+      // Elements are kept until the page is complete, so that the request can be retried.
+      const attempt = async () => {
         const response = await send(origin, { path, query, accept: MEDIA_TYPES.ndjson, signal });
-        const elements: unknown[] = [];
-        for await (const element of readElements<unknown>(response, signal)) elements.push(element);
         return {
-          elements,
+          elements: await readPage(response, signal),
           cursor: nextCursor(response.headers),
           syncToken: response.headers.get('sync-token') ?? undefined,
+          size,
         };
-      },
-      retry,
-      signal,
-    );
+      };
+      return await retrying(attempt, retry, signal);
+    });
   return {
     page,
     async *list<T>(
@@ -83,10 +84,12 @@ export function openAsking(origin: Origin, retry: RetryOptions): Asking {
         return;
       }
       let cursor: string | undefined;
+      let size = pageSize;
       do {
-        const one = await page(path, { ...query, limit: String(pageSize), cursor }, signal);
+        const one = await page(path, { ...query, cursor }, size, signal);
         yield* one.elements as readonly T[];
         cursor = nextAfter(cursor, one);
+        size = one.size;
       } while (cursor !== undefined);
     },
     async *messages(path, query, signal) {
@@ -100,6 +103,19 @@ export function openAsking(origin: Origin, retry: RetryOptions): Asking {
         signal,
       ),
   };
+}
+
+/**
+ * Requests a page of at most `size` elements, and smaller ones as long as it is too large, which
+ * elements with long texts can make it.
+ */
+export async function inSmallerPages<T>(size: number, request: (size: number) => Promise<T>): Promise<T> {
+  try {
+    return await request(size);
+  } catch (error) {
+    if (size <= 1 || !(error instanceof AnswerError && error.code === 'too-large')) throw error;
+    return await inSmallerPages(Math.ceil(size / 4), request);
+  }
 }
 
 /** The cursor of the next page, after the page with this one. Throws `AnswerError` for a circle. */

@@ -51,7 +51,7 @@ export class ProblemError extends CorkboardError {
 
 /** There was no complete response, or it did not come from a Corkboard server. */
 export class AnswerError extends CorkboardError {
-  declare readonly code: 'unreachable' | 'cut-short' | 'redirected' | 'unreadable';
+  declare readonly code: 'unreachable' | 'cut-short' | 'redirected' | 'unreadable' | 'too-large';
 
   // Only narrows the type of `code`.
   constructor(code: AnswerError['code'], message: string, options?: ErrorOptions) {

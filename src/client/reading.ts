@@ -5,6 +5,12 @@
 import { AnswerError } from './errors.ts';
 import { parseExact } from './exact.ts';
 
+/** No record of a Corkboard server is longer. */
+const LONGEST_LINE_CHARACTERS = 16 * 1024 * 1024;
+/** A page is kept until it is complete, so it is limited: short elements by their number. */
+const MOST_PAGE_CHARACTERS = 32 * 1024 * 1024;
+const MOST_PAGE_ELEMENTS = 1_000_000;
+
 /**
  * The elements of an NDJSON response, as they arrive. Ending the iteration early cancels the body.
  * Throws `AnswerError`, or the reason of the signal.
@@ -16,6 +22,23 @@ export async function* readElements<T>(
   for await (const lines of readLines(response, signal)) {
     for (const line of lines) yield parsed<T>(line);
   }
+}
+
+/**
+ * All elements of an NDJSON response. Throws as `readElements` does, and an `AnswerError` with the
+ * code `too-large` if they would take too much memory.
+ */
+export async function readPage(response: Response, signal: AbortSignal | undefined): Promise<unknown[]> {
+  const elements: unknown[] = [];
+  let characters = 0;
+  for await (const lines of readLines(response, signal)) {
+    for (const line of lines) {
+      characters += line.length;
+      if (characters > MOST_PAGE_CHARACTERS || elements.length === MOST_PAGE_ELEMENTS) throw tooLarge();
+      elements.push(parsed(line));
+    }
+  }
+  return elements;
 }
 
 /** A message of a live stream: a change, or the sync token after the changes. */
@@ -57,12 +80,17 @@ async function* readLines(
   const decoder = new TextDecoder();
   // The parts of the incomplete last line. They are joined once, not with every chunk.
   let begun: string[] = [];
+  let characters = 0;
   for await (const bytes of readBytes(response, signal)) {
     const lines = decoder.decode(bytes, { stream: true }).split('\n');
-    begun.push(lines.shift() ?? '');
+    const [next = ''] = lines.splice(0, 1);
+    begun.push(next);
+    characters += next.length;
+    if (characters > LONGEST_LINE_CHARACTERS) throw tooLong();
     if (lines.length === 0) continue;
     const first = begun.join('');
     begun = [lines.pop() ?? ''];
+    characters = begun[0]!.length;
     yield [first, ...lines];
   }
   if (begun.join('') + decoder.decode() !== '') throw cutShort('in the middle of a line');
@@ -111,6 +139,23 @@ function cutShort(where: string, cause?: unknown): AnswerError {
     'cut-short',
     `The response ended ${where} and is incomplete. Send the request again.`,
     { cause },
+  );
+}
+
+function tooLong(): AnswerError {
+  const most = LONGEST_LINE_CHARACTERS.toLocaleString('en');
+  return new AnswerError(
+    'unreadable',
+    `A line of the response has more than ${most} characters. It may come from a different service.`,
+  );
+}
+
+function tooLarge(): AnswerError {
+  const characters = MOST_PAGE_CHARACTERS.toLocaleString('en');
+  const elements = MOST_PAGE_ELEMENTS.toLocaleString('en');
+  return new AnswerError(
+    'too-large',
+    `A page of the response has more than ${characters} characters or ${elements} elements, however few are requested. It may come from a different service.`,
   );
 }
 

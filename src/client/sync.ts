@@ -61,9 +61,10 @@ async function* walk<E>(
   let since = known ?? START;
   let startsAnew = since === START;
   let cursor: string | undefined;
+  let size = pageSize;
   for (;;) {
-    const asked = { ...query, since, limit: String(pageSize), cursor };
-    const page = await asking.page(path, asked, signal).catch((error: unknown) => {
+    const asked = { ...query, since, cursor };
+    const page = await asking.page(path, asked, size, signal).catch((error: unknown) => {
       if (isCursorOfChangedScope(error) || (since !== START && isRefusedToken(error))) return undefined;
       throw error;
     });
@@ -84,6 +85,7 @@ async function* walk<E>(
     if (isLast) return syncToken;
     startsAnew = false;
     cursor = nextAfter(cursor, page);
+    size = page.size;
   }
 }
 

@@ -1,10 +1,10 @@
 /** The server of a sync: the changes of its events, and its lists. */
-import { nextAfter } from '../client/asking.ts';
+import { inSmallerPages, nextAfter } from '../client/asking.ts';
 import { openClient } from '../client/client.ts';
 import { CorkboardError, ProblemError } from '../client/errors.ts';
 import { nextCursor } from '../client/headers.ts';
 import { MEDIA_TYPES } from '../client/media-types.ts';
-import { readElements } from '../client/reading.ts';
+import { readPage } from '../client/reading.ts';
 import { isPassing, type RetryOptions, retrying } from '../client/retrying.ts';
 import { PATHS } from '../client/schema-a.ts';
 import { type Origin, type Request, sendRaw } from '../client/sending.ts';
@@ -44,19 +44,22 @@ export function openSource(url: string, key: string, options: SourceOptions = {}
   const client = openOrRefuse(base, key, retry);
   // Each encoding has its own entity tag.
   const origin = { baseUrl: base, key, headers: { 'accept-encoding': 'identity' }, fetch: globalThis.fetch };
-  const readPage = async (path: string, cursor: string | undefined, etag: string | undefined) => {
-    const query = { limit: String(pageSize), cursor };
-    const request = { path, query, accept: MEDIA_TYPES.ndjson, etag, signal };
-    return await retrying(() => pageOf(origin, request), retry, signal).catch(refuse);
+  const request = async (path: string, cursor: string | undefined, most: number, etag?: string) => {
+    const requestSized = (size: number) => {
+      const query = { limit: String(size), cursor };
+      const wish = { path, query, accept: MEDIA_TYPES.ndjson, etag, signal };
+      return retrying(() => pageOf(origin, wish, size), retry, signal);
+    };
+    return await inSmallerPages(most, requestSized).catch(refuse);
   };
   return {
     base,
     changes: (token) => told(client.sync({ token, pageSize, signal })),
     async list(of, tag) {
       const path = of === 'users' ? PATHS.listUsers : PATHS.listBoards;
-      const first = await readPage(path, undefined, tag);
+      const first = await request(path, undefined, pageSize, tag);
       if (first === undefined) return undefined;
-      const next = (cursor: string) => readPage(path, cursor, undefined);
+      const next = (cursor: string, size: number) => request(path, cursor, size);
       return { tag: first.tag, pages: told(followPages(first, next)) };
     },
   };
@@ -66,29 +69,30 @@ interface SyncedPage {
   readonly tag: string | undefined;
   readonly cursor: string | undefined;
   readonly elements: readonly unknown[];
+  readonly size: number;
 }
 
 /** Undefined if the page still has the entity tag. */
-async function pageOf(origin: Origin, request: Request): Promise<SyncedPage | undefined> {
+async function pageOf(origin: Origin, request: Request, size: number): Promise<SyncedPage | undefined> {
   const response = await sendRaw(origin, request);
   if (response.status === 304) {
     await response.body?.cancel();
     return undefined;
   }
-  const elements: unknown[] = [];
-  for await (const element of readElements<unknown>(response, request.signal)) elements.push(element);
-  return { tag: response.headers.get('etag') ?? undefined, cursor: nextCursor(response.headers), elements };
+  const { headers } = response;
+  const elements = await readPage(response, request.signal);
+  return { tag: headers.get('etag') ?? undefined, cursor: nextCursor(headers), elements, size };
 }
 
 async function* followPages(
   first: SyncedPage,
-  read: (cursor: string) => Promise<SyncedPage | undefined>,
+  read: (cursor: string, size: number) => Promise<SyncedPage | undefined>,
 ): AsyncGenerator<readonly unknown[], void> {
   let cursor: string | undefined;
   for (let page: SyncedPage | undefined = first; page !== undefined; ) {
     yield page.elements;
     cursor = nextAfter(cursor, page);
-    page = cursor === undefined ? undefined : await read(cursor);
+    page = cursor === undefined ? undefined : await read(cursor, page.size);
   }
 }
 
