@@ -50,6 +50,7 @@ const FIXED = [
   ['`limit` of a page', 'src/server/request/parameters.ts', 'LARGEST_LIMIT', page],
   ['periods of an insight', 'src/insights/periods.ts', 'MOST_PERIODS', count],
   ['values of all activity series together', 'src/insights/series.ts', 'MOST_FIGURES', count],
+  ['size of activity as CSV', 'src/server/routes/insight-responses.ts', 'MOST_ACTIVITY_BYTES', mebibytes],
   ['record of an import', 'src/ingest/input/lines.ts', 'LONGEST_RECORD_BYTES', mebibytes],
   [
     'DuckDB memory of an open version, in each worker',
