@@ -18,7 +18,11 @@ export interface Product extends Pick<Running, 'stop'> {
 
 export interface Operation {
   readonly operationId: string;
-  readonly parameters: readonly { readonly name: string; readonly in: 'path' | 'query' }[];
+  readonly parameters: readonly {
+    readonly name: string;
+    readonly in: 'path' | 'query';
+    readonly schema: { readonly enum?: readonly string[] };
+  }[];
 }
 
 export interface OpenApiDocument {

@@ -20,6 +20,12 @@ const ALLOWED_VALUES: Readonly<Record<string, readonly string[]>> = {
   key: ['board'],
 };
 
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  json: 'application/json',
+  ndjson: 'application/x-ndjson',
+  csv: 'text/csv',
+};
+
 const FORBIDDEN_VALUES: Readonly<Record<string, readonly string[]>> = {
   start: ['', 'yesterday', '2018-02-30T00:00:00Z', '2018-03-12', '1e12', '99999999999999999999'],
   end: ['', 'never', '2018-03-12T25:00:00Z'],
@@ -29,8 +35,6 @@ const FORBIDDEN_VALUES: Readonly<Record<string, readonly string[]>> = {
   excel: ['', '0', 'yes'],
   key: ['', 'user'],
 };
-
-const MEDIA_TYPES = ['application/json', 'application/x-ndjson', 'text/csv', '*/*'];
 
 /**
  * Requests everything at once, then with ranges, pages and representations; follows pages and
@@ -56,15 +60,15 @@ export async function* validRequests(target: Target): AsyncGenerator<Request> {
     });
     yield valid('as it is', {});
     for (const name of names) {
-      for (const value of ALLOWED_VALUES[name] ?? [])
-        yield valid(`with ${name}`, { ...short, [name]: value });
+      for (const value of allowedValues(get, name)) yield valid(`with ${name}`, { ...short, [name]: value });
     }
     if (names.includes('start')) {
       yield valid('with a range', { ...short, start: '1514764800000', end: '1546300800000' });
       yield valid('with an empty range', { start: '1546300800000', end: '1546300800000' });
     }
     if (names.includes('format')) {
-      for (const accept of MEDIA_TYPES) yield valid(`as ${accept}`, short, { accept });
+      const types = allowedValues(get, 'format').map((format) => MEDIA_TYPES[format]!);
+      for (const accept of [...types, '*/*']) yield valid(`as ${accept}`, short, { accept });
     }
     const first = await ask(target, pathWith(path, short));
     const etag = first.get('etag') ?? '';
@@ -136,6 +140,12 @@ function* badNames(operation: Operation): Generator<[name: string, value: string
       for (const text of ['none', 'a b', 'ä%', '7'.repeat(500)]) yield [name, text, 404];
     }
   }
+}
+
+/** Not every route has every format. */
+function allowedValues({ parameters }: Operation, name: string): readonly string[] {
+  const listed = parameters.find((parameter) => parameter.name === name)?.schema.enum;
+  return (ALLOWED_VALUES[name] ?? []).filter((value) => listed === undefined || listed.includes(value));
 }
 
 function queryNames(operation: Operation): readonly string[] {
