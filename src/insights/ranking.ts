@@ -146,11 +146,10 @@ export const LATEST: Counter<ColumnInput, Float64Array> = {
 type Looked = Pick<Ranked, 'others' | 'lastMs'>;
 
 /**
- * Pairs of a ranked index and a value of `other` in one scan, one bit each: 16 MB on each thread,
- * or a byte for each event in memory, so that a scan of many events is not repeated often.
+ * Pairs of a ranked index and a value of `other` in one scan: one bit each, 16 MB together. With
+ * more, scans are fewer and take longer, because the bits are further apart.
  */
-const LEAST_PAIRS = 2 ** 27;
-const PAIRS_PER_EVENT = 8;
+const MOST_PAIRS = 2 ** 27;
 /** Reading a row here and there takes this many times as long as reading it in a scan. */
 const SCATTERED_COST = 16;
 
@@ -164,8 +163,7 @@ interface ToLookAt {
 
 /** By position in `indices`: the number of distinct values of `other`, and the latest event. */
 export async function lookAt(dataset: Dataset, asked: Asked, { by, indices, other }: ToLookAt) {
-  const pairs = Math.max(LEAST_PAIRS, PAIRS_PER_EVENT * (dataset.timeline?.events.count ?? 0));
-  const atOnce = Math.max(1, Math.floor(pairs / Math.max(1, sizeOf(dataset, other))));
+  const atOnce = Math.max(1, Math.floor(MOST_PAIRS / Math.max(1, sizeOf(dataset, other))));
   const scans = Math.ceil(indices.length / atOnce);
   const selections = selectEach(dataset, asked, by, indices, scans);
   if (selections !== undefined) return await lookAtEach(dataset, selections, other);
