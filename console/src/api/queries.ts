@@ -106,8 +106,8 @@ export function useEvents(filter: EventFilter, pageSize: number) {
   return useInfiniteQuery({
     queryKey: ['events', filter],
     queryFn: async ({ pageParam, signal }) => {
-      const query = { ...insightQuery(filter), limit: String(pageSize), cursor: pageParam };
-      const { elements, cursor } = await openApi().page(PATHS.findEvents, query, signal);
+      const query = { ...insightQuery(filter), cursor: pageParam };
+      const { elements, cursor } = await openApi().page(PATHS.findEvents, query, pageSize, signal);
       return { items: elements as readonly CommunityEvent[], next: cursor };
     },
     initialPageParam: undefined as string | undefined,
