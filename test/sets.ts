@@ -65,6 +65,7 @@ export const SETS = {
   stores: [
     'test/{cli,sync}/sync.test.ts',
     'test/sync/{batches,bi-tools,views}.test.ts',
+    'test/sync/cells.test.ts',
     'test/dataset/resident.test.ts',
     'test/keys/{key-rows,postgres-keyring}.test.ts',
     'test/properties/{agreement,sync}.test.ts',

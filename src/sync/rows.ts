@@ -1,32 +1,55 @@
 /** From the elements of responses to rows of a copy. Throws `source-refused` for other records. */
 import { AppError } from '../domain/app-error.ts';
 import { EVENT_SECTIONS } from '../render/text/fields.ts';
-import { type ColumnType, type CopyRow, type CopyTable, EVENTS } from './tables.ts';
+import { type ColumnType, type CopyCell, type CopyRow, type CopyTable, EVENTS } from './tables.ts';
 
 type ElementFields = Readonly<Record<string, unknown>>;
+
+/** Where a cell comes from, in the order of the columns. */
+interface CellSource {
+  /** The member of the event that has the field; undefined: the event itself. */
+  readonly section: string | undefined;
+  readonly field: string;
+}
+
+const SECTION_MEMBERS = {
+  ...{ kind: undefined, activity: 'pin' },
+  ...{ owner: 'owner', actor: 'actor', organization: 'organization', pin: 'pin', board: 'board' },
+} as const;
+
+const EVENT_CELLS: readonly CellSource[] = [
+  { section: undefined, field: EVENTS.key },
+  ...EVENT_SECTIONS.flatMap(({ of, fields }) =>
+    fields.map((field) => ({ section: SECTION_MEMBERS[of], field })),
+  ),
+  { section: undefined, field: 'timestamp' },
+];
 
 /** `element`: an event of a change set. */
 export function eventRow(element: unknown): CopyRow {
   const event = fieldsOf(element);
-  const cells: Record<string, unknown> = {
-    [EVENTS.key]: event[EVENTS.key],
-    timestamp: event['timestamp'],
-  };
-  for (const { of, prefix, fields } of EVENT_SECTIONS) {
-    const section = of === 'kind' ? event : event[of === 'activity' ? 'pin' : of];
-    const from = section === undefined ? {} : fieldsOf(section);
-    for (const field of fields) cells[prefix + field] = from[field];
-  }
-  return rowOf(EVENTS, cells);
+  return rowOf(EVENTS, (at) => {
+    const { section, field } = EVENT_CELLS[at]!;
+    if (section === undefined) return event[field];
+    const from = event[section];
+    return from === undefined ? undefined : fieldsOf(from)[field];
+  });
 }
 
 export function listRow(table: CopyTable, element: unknown): CopyRow {
-  return rowOf(table, fieldsOf(element));
+  const fields = fieldsOf(element);
+  return rowOf(table, (at) => fields[table.columns[at]!.name]);
 }
 
-function rowOf({ columns, key }: CopyTable, cells: ElementFields): CopyRow {
-  if (cells[key] === undefined) throw otherRecords();
-  return Object.fromEntries(columns.map(({ name, type }) => [name, cellOf(type, cells[name])]));
+function rowOf({ columns, key }: CopyTable, valueAt: (at: number) => unknown): CopyRow {
+  const row: CopyCell[] = [];
+  for (let at = 0; at < columns.length; at += 1) {
+    const { name, type } = columns[at]!;
+    const cell = cellOf(type, valueAt(at));
+    if (cell === null && name === key) throw otherRecords();
+    row.push(cell);
+  }
+  return row;
 }
 
 function fieldsOf(value: unknown): ElementFields {
@@ -34,16 +57,9 @@ function fieldsOf(value: unknown): ElementFields {
   throw otherRecords();
 }
 
-const IS_OF_TYPE: Readonly<Record<ColumnType, (value: unknown) => boolean>> = {
-  integer: (value) => typeof value === 'string' && /^-?\d{1,19}$/.test(value),
-  text: (value) => typeof value === 'string',
-  instant: (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value)),
-  texts: (value) => Array.isArray(value) && value.every((text) => typeof text === 'string'),
-};
-
-function cellOf(type: ColumnType, value: unknown): CopyRow[string] {
+function cellOf(type: ColumnType, value: unknown): CopyCell {
   if (value === undefined || value === null) return null;
-  if (IS_OF_TYPE[type](value)) return value as CopyRow[string];
+  if (isOfType(type, value)) return value;
   throw otherRecords();
 }
 
@@ -53,6 +69,19 @@ export function valuesOf(type: ColumnType, values: readonly unknown[]): readonly
     if (typeof value === 'string' && cellOf(type, value) !== null) return value;
     throw otherRecords();
   });
+}
+
+function isOfType(type: ColumnType, value: unknown): value is string | readonly string[] {
+  if (type === 'texts') return Array.isArray(value) && value.every((text) => typeof text === 'string');
+  if (typeof value !== 'string') return false;
+  if (type === 'text') return true;
+  return type === 'integer' ? isInteger(value) : !Number.isNaN(Date.parse(value));
+}
+
+/** Whether it is an integer of 64 bits. */
+function isInteger(text: string): boolean {
+  if (/^-?\d{1,18}$/.test(text)) return true;
+  return /^-?\d{19}$/.test(text) && BigInt.asIntN(64, BigInt(text)) === BigInt(text);
 }
 
 function otherRecords(): AppError {

@@ -6,7 +6,7 @@ import { AppError } from '../domain/app-error.ts';
 import type { CopyState, CopyTarget, CopyWriting } from './copy-target.ts';
 import { eventRow, listRow, valuesOf } from './rows.ts';
 import type { SyncSource } from './source.ts';
-import { BOARDS, type CopyRow, type CopyTable, EVENTS, USERS } from './tables.ts';
+import { BOARDS, type CopyRow, type CopyTable, EVENTS, placeOfKey, USERS } from './tables.ts';
 
 export interface SyncCounts {
   /** Whether everything was copied: the copy was new, or its token was no longer valid. */
@@ -102,6 +102,7 @@ async function applyList(
   return list.tag;
 }
 
-function lastOfEach({ key }: CopyTable, rows: readonly CopyRow[]): readonly CopyRow[] {
-  return [...new Map(rows.map((row) => [row[key], row])).values()];
+function lastOfEach(table: CopyTable, rows: readonly CopyRow[]): readonly CopyRow[] {
+  const at = placeOfKey(table);
+  return [...new Map(rows.map((row) => [row[at], row])).values()];
 }

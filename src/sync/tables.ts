@@ -25,8 +25,11 @@ export interface CopyTable<Name extends string = 'events' | 'users' | 'boards'> 
   readonly indexed: readonly string[];
 }
 
-/** By column name. Integers are decimal digits, instants ISO 8601. */
-export type CopyRow = Readonly<Record<string, string | readonly string[] | null>>;
+/** Integers are decimal digits, instants ISO 8601. */
+export type CopyCell = string | readonly string[] | null;
+
+/** In the order of the columns. */
+export type CopyRow = readonly CopyCell[];
 
 const TYPES: Readonly<Record<string, ColumnType>> = {
   id: 'integer',
@@ -73,6 +76,11 @@ export const BOARDS: CopyTable<'boards'> = {
 };
 
 export const TABLES: readonly CopyTable[] = [EVENTS, USERS, BOARDS];
+
+/** The index of the key among the columns. */
+export function placeOfKey({ columns, key }: CopyTable): number {
+  return columns.findIndex(({ name }) => name === key);
+}
 
 function bothVariants(of: keyof typeof LIST_FIELDS, notes: Readonly<Record<string, string>>): CopyColumn[] {
   const fields = new Set<string>([...LIST_FIELDS[of].b, ...LIST_FIELDS[of].a]);

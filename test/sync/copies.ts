@@ -143,7 +143,7 @@ function plain(value: DuckDBValue): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if ('items' in value) return value.items;
   if ('days' in value) return String(value);
-  if ('micros' in value) return Number(value.micros) / 1000;
+  if ('micros' in value) return Number(value.micros / 1000n);
   throw new Error(`unexpected value ${String(value)}`);
 }
 

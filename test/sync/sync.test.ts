@@ -129,6 +129,7 @@ for (const kind of PLACES) {
         { ...event },
         { ...event, sync_id: 'x', timestamp: 'soon' },
         { ...event, sync_id: 'x', actor: { ...event?.actor, id: 'seven' } },
+        { ...event, sync_id: 'x', actor: { ...event?.actor, id: '9223372036854775808' } },
         { ...event, sync_id: 'x', board: 'Seven' },
       ];
       const batches = [
@@ -155,6 +156,23 @@ for (const kind of PLACES) {
     });
   });
 }
+
+it('a copy in DuckDB with columns of others is refused, and stays as it is', async () => {
+  const followed = await openProduct();
+  try {
+    const place = await DATABASES[0]!.make(folder);
+    await followed.add(...SOME);
+    await update(place, sourceOf(followed));
+    await place.run('ALTER TABLE events ADD COLUMN mine VARCHAR');
+    await followed.rename(2, 'Renamed');
+    await assert.rejects(update(place, sourceOf(followed)), { code: 'copy-refused', message: /"events"/ });
+    await place.run('ALTER TABLE events DROP COLUMN mine');
+    await update(place, sourceOf(followed));
+    await assertWhole(place, followed);
+  } finally {
+    await followed.close();
+  }
+});
 
 async function* listOf<T>(parts: readonly T[]): AsyncGenerator<T> {
   yield* parts;

@@ -1,9 +1,9 @@
 /** The tables of a copy in DuckDB, and writing their rows. */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { literal } from '../../domain/sql-literal.ts';
 import type { CopyWriting } from '../copy-target.ts';
-import type { CopyRow, CopyTable } from '../tables.ts';
-import { type ColumnTypes, columnsOf, namesOf, quoted, typeOf } from './sql.ts';
+import { type CopyRow, type CopyTable, placeOfKey } from '../tables.ts';
+import { chunksOf } from './duckdb-chunks.ts';
+import { type ColumnTypes, columnsOf, quoted, typeOf } from './sql.ts';
 
 export const DUCKDB_TYPES: ColumnTypes = {
   integer: 'BIGINT',
@@ -11,9 +11,11 @@ export const DUCKDB_TYPES: ColumnTypes = {
   instant: 'TIMESTAMPTZ',
   texts: 'VARCHAR[]',
 };
-export const NO_EXTENSIONS = {
+export const DUCKDB_OPTIONS = {
   autoinstall_known_extensions: 'false',
   autoload_known_extensions: 'false',
+  // Otherwise most of the memory of the machine. Beyond it, DuckDB uses files beside the target.
+  memory_limit: '512MB',
 };
 
 /**
@@ -45,7 +47,7 @@ export function duckdbWriting(connection: DuckDBConnection, cleared: Set<CopyTab
       if (rows.length === 0) return;
       // In a table that is filled again, `dropRepeated` finds repeated keys all at once.
       if (!cleared.has(table)) await remove(table, table.key, keysOf(table, rows));
-      await connection.run(insertSql(table), [JSON.stringify(rows)]);
+      await append(connection, table, rows);
     },
   };
 }
@@ -55,22 +57,33 @@ export function parameterValues(table: CopyTable, column: string): string {
   return `SELECT unnest(from_json($1, '["${DUCKDB_TYPES[typeOf(table, column)]}"]')) AS value`;
 }
 
-export function keysOf({ key }: CopyTable, rows: readonly CopyRow[]): string[] {
-  return rows.map((row) => String(row[key]));
+export function keysOf(table: CopyTable, rows: readonly CopyRow[]): string[] {
+  const at = placeOfKey(table);
+  return rows.map((row) => String(row[at]));
 }
 
-function insertSql(table: CopyTable): string {
-  const shape = JSON.stringify([
-    Object.fromEntries(table.columns.map(({ name, type }) => [name, DUCKDB_TYPES[type]])),
-  ]);
-  return `INSERT INTO ${table.name} (${namesOf(table)})
-    SELECT ${namesOf(table)} FROM (SELECT unnest(from_json($1, ${literal(shape)}), recursive := true))`;
+/** An appender fills all columns in their order. */
+async function append(
+  connection: DuckDBConnection,
+  table: CopyTable,
+  rows: readonly CopyRow[],
+): Promise<void> {
+  const appender = await connection.createAppender(table.name);
+  try {
+    for (const chunk of chunksOf(table, rows)) appender.appendDataChunk(chunk);
+  } finally {
+    // An appender that stays open crashes the process when the database is closed.
+    appender.closeSync();
+  }
 }
 
 /**
  * Keeps the last of the rows with the same key: a record that was corrected while its list was read
- * is in two pages.
+ * is in two pages. Hardly any keys are repeated, and only these are joined with all rows.
  */
 export function dropRepeated({ name, key }: CopyTable): string {
-  return `DELETE FROM ${name} WHERE rowid NOT IN (SELECT max(rowid) FROM ${name} GROUP BY ${quoted(key)})`;
+  const id = quoted(key);
+  return `DELETE FROM ${name} USING
+    (SELECT ${id} AS id, max(rowid) AS last FROM ${name} GROUP BY id HAVING count(*) > 1) AS repeated
+    WHERE ${name}.${id} = repeated.id AND ${name}.rowid < repeated.last`;
 }

@@ -1,9 +1,10 @@
 /** A copy in a DuckDB file. DuckDB allows one process at a time to open it for writing. */
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { AppError } from '../../domain/app-error.ts';
 import type { CopyTarget } from '../copy-target.ts';
 import { type CopyTable, TABLES } from '../tables.ts';
 import type { ViewDialect } from '../views.ts';
-import { createTable, dropRepeated, duckdbWriting, NO_EXTENSIONS } from './duckdb-rows.ts';
+import { createTable, DUCKDB_OPTIONS, dropRepeated, duckdbWriting } from './duckdb-rows.ts';
 import {
   commentsOn,
   refusedBy,
@@ -24,7 +25,7 @@ const DIALECT: ViewDialect = {
 
 /** Creates the file and its tables if they do not exist. Throws `copy-refused`. */
 export async function openDuckdbTarget(path: string): Promise<CopyTarget> {
-  const instance = await DuckDBInstance.create(path, NO_EXTENSIONS).catch((error: unknown) => {
+  const instance = await DuckDBInstance.create(path, DUCKDB_OPTIONS).catch((error: unknown) => {
     throw refusedBy('Cannot open the DuckDB file', error);
   });
   const connection = await instance.connect();
@@ -35,6 +36,7 @@ export async function openDuckdbTarget(path: string): Promise<CopyTarget> {
   try {
     refuseOthers(await relationsIn(connection));
     await connection.run(`BEGIN; ${STATE_SQL} ${TABLES_SQL} COMMIT;`);
+    for (const table of TABLES) await refuseOtherColumns(connection, table);
   } catch (error) {
     await close();
     throw refusedBy('Cannot use the DuckDB file', error);
@@ -65,6 +67,16 @@ export async function openDuckdbTarget(path: string): Promise<CopyTarget> {
 
 const TABLES_SQL = TABLES.map((table) => createTable(table) + commentsOn('TABLE', table)).join(' ');
 const STATE_SQL = `CREATE TABLE IF NOT EXISTS ${STATE_TABLE} (${STATE_COLUMNS.map((name) => `${name} VARCHAR`).join(', ')});`;
+
+/** Rows are appended by the place of their columns. */
+async function refuseOtherColumns(connection: DuckDBConnection, { name, columns }: CopyTable): Promise<void> {
+  const found = (await connection.runAndReadAll(`FROM ${name} LIMIT 0`)).columnNames();
+  if (found.join() === columns.map((column) => column.name).join()) return;
+  throw new AppError(
+    'copy-refused',
+    `The table "${name}" of the target has other columns than a copy. Keep your own in a different table, and use a new file.`,
+  );
+}
 
 /** DuckDB does not distinguish upper and lower case in names. */
 async function relationsIn(connection: DuckDBConnection): Promise<Relation[]> {

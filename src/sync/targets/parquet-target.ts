@@ -12,11 +12,11 @@ import { type CopyTable, EVENTS, TABLES } from '../tables.ts';
 import { CopyFolder, type FolderChange, LISTS } from './copy-folder.ts';
 import {
   createTable,
+  DUCKDB_OPTIONS,
   DUCKDB_TYPES,
   dropRepeated,
   duckdbWriting,
   keysOf,
-  NO_EXTENSIONS,
   parameterValues,
 } from './duckdb-rows.ts';
 import type { FolderState } from './folder-state.ts';
@@ -103,7 +103,7 @@ class Received {
   }
 
   static async open(folder: CopyFolder): Promise<Received> {
-    const instance = await DuckDBInstance.create(join(folder.unfinished, 'received.duckdb'), NO_EXTENSIONS);
+    const instance = await DuckDBInstance.create(join(folder.unfinished, 'received.duckdb'), DUCKDB_OPTIONS);
     const received = new Received(folder, instance, await instance.connect());
     await received.#run(`SET TimeZone = 'UTC'; ${TABLES.map(createTable).join(' ')} ${REMOVED_SQL}`);
     return received;

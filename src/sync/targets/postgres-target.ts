@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { AppError } from '../../domain/app-error.ts';
 import { translated } from '../../store/catalog/connection-errors.ts';
 import type { CopyTarget, CopyWriting } from '../copy-target.ts';
-import { type CopyTable, TABLES } from '../tables.ts';
+import { type CopyCell, type CopyRow, type CopyTable, TABLES } from '../tables.ts';
 import { VIEWS, type ViewDialect } from '../views.ts';
 import {
   type ColumnTypes,
@@ -28,6 +28,8 @@ const DIALECT: ViewDialect = {
   each: (texts) => `unnest(${texts}) AS each(tag)`,
   element: 'tag',
 };
+/** Columns are passed as arrays, and arrays of arrays of different lengths do not exist. */
+const PASSED: ColumnTypes = { ...TYPES, texts: 'text' };
 const CONNECT_MS = 10_000;
 
 /**
@@ -156,7 +158,7 @@ function writingOf(client: Client): CopyWriting {
       await client.query(`DELETE FROM ${name}`);
     },
     async put(table, rows) {
-      if (rows.length > 0) await client.query(putSql(table), [JSON.stringify(rows, storable)]);
+      if (rows.length > 0) await client.query(putSql(table), valuesOf(table, rows));
     },
     async remove(table, column, values) {
       if (values.length === 0) return;
@@ -166,16 +168,29 @@ function writingOf(client: Client): CopyWriting {
   };
 }
 
+/** The values of each column are one parameter. */
 function putSql(table: CopyTable): string {
   const { name, key, columns } = table;
   const names = namesOf(table);
+  const values = columns.map(({ type }, at) => `$${at + 1}::${PASSED[type]}[]`);
+  const selected = columns.map((column) => `${quoted(column.name)}::${TYPES[column.type]}`);
   const replaced = columns.map((column) => `${quoted(column.name)} = excluded.${quoted(column.name)}`);
   return `INSERT INTO ${name} (${names})
-    SELECT ${names} FROM json_to_recordset($1::json) AS given (${columnsOf(table, TYPES).join(', ')})
+    SELECT ${selected.join(', ')} FROM unnest(${values.join(', ')}) AS given (${names})
     ON CONFLICT (${quoted(key)}) DO UPDATE SET ${replaced.join(', ')}`;
 }
 
+function valuesOf({ columns }: CopyTable, rows: readonly CopyRow[]): (string | null)[][] {
+  return columns.map((_, at) => rows.map((row) => storable(row[at] ?? null)));
+}
+
 /** PostgreSQL has no character with the code 0 in texts. */
-function storable(_name: string, value: unknown): unknown {
-  return typeof value === 'string' ? value.replaceAll('\0', '\uFFFD') : value;
+function storable(cell: CopyCell): string | null {
+  const text = typeof cell === 'string' || cell === null ? cell : arrayText(cell);
+  return text?.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text;
+}
+
+/** The texts as PostgreSQL writes an array. */
+function arrayText(texts: readonly string[]): string {
+  return `{${texts.map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`).join(',')}}`;
 }

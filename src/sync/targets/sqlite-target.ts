@@ -1,7 +1,7 @@
 /** A copy in an SQLite file. Others can read it meanwhile. */
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import type { CopyTarget, CopyWriting } from '../copy-target.ts';
-import { type CopyColumn, type CopyRow, type CopyTable, TABLES } from '../tables.ts';
+import { type CopyCell, type CopyColumn, type CopyTable, TABLES } from '../tables.ts';
 import type { CopyView, ViewDialect } from '../views.ts';
 import {
   type ColumnTypes,
@@ -26,6 +26,10 @@ const DIALECT: ViewDialect = {
   element: 'each.value',
 };
 const BUSY_TIMEOUT_MS = 5_000;
+/**
+ * Keys are in random order. With the usual 2 MiB, their pages would be written again and again.
+ */
+const CACHE_KIB = 64 * 1024;
 
 /** Creates the file and its tables if they do not exist. Throws `copy-refused`. */
 export async function openSqliteTarget(path: string): Promise<CopyTarget> {
@@ -63,7 +67,7 @@ function openDatabase(path: string): DatabaseSync {
     database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
     refuseOthers(relationsIn(database));
     // Erased rows are overwritten with zeros.
-    database.exec('PRAGMA journal_mode = WAL; PRAGMA secure_delete = ON');
+    database.exec(`PRAGMA journal_mode = WAL; PRAGMA secure_delete = ON; PRAGMA cache_size = -${CACHE_KIB}`);
     const state = STATE_COLUMNS.map((name) => `${name} TEXT`).join(', ');
     database.exec(`CREATE TABLE IF NOT EXISTS ${STATE_TABLE} (${state}); ${TABLES.map(tableSql).join('')}`);
     return database;
@@ -107,7 +111,7 @@ function writingOf(database: DatabaseSync): CopyWriting {
       const insert = database.prepare(
         `INSERT OR REPLACE INTO ${table.name} (${namesOf(table)}) VALUES (${places})`,
       );
-      for (const row of rows) insert.run(...table.columns.map((column) => cellOf(column, row)));
+      for (const row of rows) insert.run(...row.map((cell, at) => sqliteValue(table.columns[at]!, cell)));
     },
     async remove(table, column, values) {
       const remove = database.prepare(`DELETE FROM ${table.name} WHERE ${quoted(column)} = ?`);
@@ -117,8 +121,7 @@ function writingOf(database: DatabaseSync): CopyWriting {
   };
 }
 
-function cellOf({ name, type }: CopyColumn, row: CopyRow): SQLInputValue {
-  const value = row[name] ?? null;
-  if (typeof value === 'string') return type === 'integer' ? BigInt(value) : value;
-  return value === null ? null : JSON.stringify(value);
+function sqliteValue({ type }: CopyColumn, cell: CopyCell): SQLInputValue {
+  if (typeof cell === 'string') return type === 'integer' ? BigInt(cell) : cell;
+  return cell === null ? null : JSON.stringify(cell);
 }
