@@ -12,7 +12,7 @@ import { openProduct } from '../client/followed-product.ts';
 import { openProtocolServer } from '../client/followed-protocol.ts';
 import { all } from '../client/odd-server.ts';
 import { runs } from '../model/runs.ts';
-import { type CopyPlace, type CopyRow, PLACES } from './copies.ts';
+import { type CopyPlace, type CopyRow, DATABASES, PLACES } from './copies.ts';
 import { exported, sortedTexts } from './exported.ts';
 import { NO_CHANGES } from './scripted.ts';
 

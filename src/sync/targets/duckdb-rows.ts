@@ -15,7 +15,9 @@ export const DUCKDB_OPTIONS = {
   autoinstall_known_extensions: 'false',
   autoload_known_extensions: 'false',
   // Otherwise most of the memory of the machine. Beyond it, DuckDB uses files beside the target.
-  memory_limit: '512MB',
+  memory_limit: '256MB',
+  // New rows are compressed and written as soon as a row group is complete, not in groups of five.
+  write_buffer_row_group_count: '1',
 };
 
 /**
