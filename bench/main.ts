@@ -87,7 +87,7 @@ async function measure(options: Options, folder: string, report: Report, signal:
 }
 
 function isChosen(options: Options, name: string): boolean {
-  if (name === 'peers' || name === 'stores' || name === 'blocking') return options[name];
+  if (name === 'peers' || name === 'stores' || name === 'sync' || name === 'blocking') return options[name];
   // With --against, other scenarios run only if they are named.
   const all = options.only.length === 0 && options.against === undefined;
   if (name === 'against')

@@ -17,6 +17,7 @@ const SCENARIOS = [
     'oulad',
     'peers',
     'stores',
+    'sync',
     'against',
   ],
 ];
@@ -30,6 +31,7 @@ export const HELP = `npm run bench -- [options]
   --peers        comparable servers, too; they are installed into bench/peers and wanted by "postgresql" of the system
   --blocking     how long a request of each kind blocks the event loop of the server
   --stores       import, start and take-up over a folder, PostgreSQL and a bucket; requires "postgresql" of the system
+  --sync         copies in DuckDB, SQLite and, with "postgresql" of the system, PostgreSQL
   --against DIR  another built checkout beside this one; with --stores it has rows there as well
   --quick        little data and short rounds: shows that all works, not how fast
   --no-build     measure dist/ as it is
@@ -50,6 +52,7 @@ export interface Options {
   readonly only: readonly string[];
   readonly peers: boolean;
   readonly stores: boolean;
+  readonly sync: boolean;
   readonly against: string | undefined;
   readonly blocking: boolean;
   readonly quick: boolean;
@@ -74,6 +77,7 @@ export function readOptions(args: readonly string[]): Options {
       only: { type: 'string', multiple: true, default: [] },
       peers: { type: 'boolean', default: false },
       stores: { type: 'boolean', default: false },
+      sync: { type: 'boolean', default: false },
       against: { type: 'string' },
       blocking: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
@@ -97,6 +101,7 @@ export function readOptions(args: readonly string[]): Options {
     only: values.only,
     peers: values.peers || values.only.includes('peers'),
     stores: values.stores || values.only.includes('stores'),
+    sync: values.sync || values.only.includes('sync'),
     against: values.against,
     blocking: values.blocking || values.only.includes('blocking'),
     quick,

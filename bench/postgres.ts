@@ -4,6 +4,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { chown, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import { findPort, hasProgram, type Running, run, runningOf, untilListening } from './processes.ts';
 
 const DEBIAN = '/usr/lib/postgresql';
@@ -43,6 +44,35 @@ export async function startPostgres(signal: AbortSignal): Promise<Postgres> {
     version,
     [Symbol.asyncDispose]: () => ending.disposeAsync(),
   };
+}
+
+/** Creates an empty database and returns its URL. */
+export async function makeDatabase({ url }: Postgres): Promise<string> {
+  const name = `bench_${crypto.randomUUID().replaceAll('-', '')}`;
+  await query(url, `CREATE DATABASE ${name}`);
+  const own = new URL(url);
+  own.pathname = `/${name}`;
+  return own.href;
+}
+
+export async function dropDatabase(place: string, { url }: Postgres): Promise<void> {
+  await query(url, `DROP DATABASE ${new URL(place).pathname.slice(1)} WITH (FORCE)`);
+}
+
+/** The bytes of the tables of a schema, with their indexes. */
+export async function measureSchema(url: string, schema: string): Promise<number> {
+  const sql = `SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' AND relnamespace = '${schema}'::regnamespace`;
+  return Number((await query(url, sql))[0]?.['sum']);
+}
+
+async function query(url: string, sql: string): Promise<readonly Record<string, unknown>[]> {
+  const client = new Client(url);
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
 }
 
 function findPrograms(): string {

@@ -19,6 +19,7 @@ import { measurePeers } from './scenarios/peers.ts';
 import { measureSmall, measureUnchanged } from './scenarios/small.ts';
 import { measureStart } from './scenarios/start.ts';
 import { measureStores } from './scenarios/stores.ts';
+import { measureSync } from './scenarios/sync.ts';
 import { remarkStolen } from './stolen.ts';
 import { size } from './table.ts';
 
@@ -49,7 +50,7 @@ export interface RowWriter extends Plan {
 
 export async function runScenarios(run: RowWriter, folder: string): Promise<void> {
   const sizes = run.events.toSorted((a, b) => a - b);
-  if (anyChosen(run, ['import', 'start', 'plain', 'gzip', 'zstd', ...SERVED])) {
+  if (anyChosen(run, ['import', 'start', 'plain', 'gzip', 'zstd', 'sync', ...SERVED])) {
     await measureSizes(run, sizes, folder);
   }
   const part = async (name: string, title: string, work: (place: string) => Promise<void>) => {
@@ -102,6 +103,7 @@ async function measureCommunity(run: RowWriter, events: number, folder: string):
   const aside = await hasRoom(run, ground);
   if (anyChosen(run, ['plain', 'gzip', 'zstd'])) await stage(() => measureExports(ground, run, aside));
   await stage(() => measureServed(run, ground, aside));
+  if (run.chosen('sync')) await stage(() => measureSync(ground, run));
   if (run.chosen('import')) {
     await stage(() => measureIncrements(ground, run));
     if (events <= NESTED_EVENTS) await stage(() => measureNestedImport(ground, run));

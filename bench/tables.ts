@@ -80,6 +80,14 @@ export const TABLES = {
       ...['taken up', 'started with an empty cache', 'again'],
     ],
   },
+  sync: {
+    title: 'Copies in databases',
+    note: 'The whole command `corkboard sync`, from start to end: a new copy, and the same one after 1,000 more events. "Curl": the same events, discarded. "To curl": how many times as long. Memory: the highest of the command, without PostgreSQL. The server, the command and PostgreSQL share the cores.',
+    header: [
+      ...['data', 'target', 'curl', 'first run', 'to curl', 'events/s', 'peak memory'],
+      ...['1,000 more', 'to curl', 'peak memory', 'copy'],
+    ],
+  },
   against: {
     title: 'Against another checkout',
     note: 'Both in turn, in the same rounds, with data of their own in a folder. "Ratio": how often this checkout is as fast, or the other takes as much memory; the median of the ratios of the rounds.',

@@ -5,7 +5,6 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import { startBucket, type TestBucket } from '../../test/s3/server.ts';
 import { askOnce, type Ground, isLarge, type Plan, untilTaken } from '../bed.ts';
 import { writeIncrement } from '../community.ts';
@@ -19,7 +18,7 @@ import {
   startCorkboard,
   THIS,
 } from '../corkboard.ts';
-import { type Postgres, startPostgres } from '../postgres.ts';
+import { dropDatabase, makeDatabase, type Postgres, startPostgres } from '../postgres.ts';
 import { measureRounds, type Outcome, ratioOf } from '../rounds.ts';
 import { readEntityTag, type Target } from '../site.ts';
 import { duration, ratio } from '../table.ts';
@@ -164,23 +163,4 @@ async function migrate(url: string, way: Way, program: Program, signal: AbortSig
 /** The bucket with a separate prefix for each database. */
 function bucketOf(url: string, { address }: TestBucket): string {
   return address.replace('?', `${new URL(url).pathname}?`);
-}
-
-async function makeDatabase({ url }: Postgres): Promise<string> {
-  const name = `bench_${crypto.randomUUID().replaceAll('-', '')}`;
-  await ask(url, `CREATE DATABASE ${name}`);
-  const own = new URL(url);
-  own.pathname = `/${name}`;
-  return own.href;
-}
-
-async function dropDatabase(place: string, { url }: Postgres): Promise<void> {
-  await ask(url, `DROP DATABASE ${new URL(place).pathname.slice(1)} WITH (FORCE)`);
-}
-
-async function ask(url: string, sql: string): Promise<void> {
-  const client = new Client(url);
-  await client.connect();
-  await client.query(sql);
-  await client.end();
 }
