@@ -5,28 +5,18 @@
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
-import { gunzipSync, gzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import { IS_LONG } from '../long.ts';
 import { get } from '../model/client.ts';
 import { type Deployment, loadFiles, openDeployment } from '../model/deployment.ts';
-import { folderOf, whyWithout } from '../real-data.ts';
+import { makeOuladBundle, OULAD_COUNTS, readPacked } from '../oulad-bundle.ts';
+import { whyWithout } from '../real-data.ts';
 import { CATALOGS, DEFAULT_STORAGE, describeOver, EMBEDDED } from '../storage.ts';
 
-const SOURCE = folderOf('oulad');
 const skip = whyWithout('oulad');
-/**
- * The share of users and of their events that is imported. Tutors have ids above 90 000 000 and are
- * always imported.
- */
-const ONE_IN = IS_LONG ? 1 : 16;
-const isTaken = (user: string | undefined) => Number(user) % ONE_IN === 0 || Number(user) > 90_000_000;
-const COUNTS = IS_LONG ? { events: 1_053_324, points: 4137 } : { events: 53_537, points: 235 };
 const NEWLINE = 0x0a;
 const ASKED_AT_ONCE = 16;
 
@@ -34,27 +24,8 @@ type Row = Readonly<Record<string, string>>;
 
 let folder: string;
 
-function readText(name: string, from = folder): string {
-  return gunzipSync(readFileSync(join(from, name))).toString('utf8');
-}
-
-/** Writes the bundle to a temporary folder: complete, or without the users that are left out. */
-async function makeBundle(): Promise<void> {
-  folder = await mkdtemp(join(tmpdir(), 'corkboard-oulad-'));
-  for (const name of ['boards.csv.gz', 'pins.csv.gz']) await copyFile(join(SOURCE, name), join(folder, name));
-  for (const [name, column] of [
-    ['users.csv.gz', 0],
-    ['events.csv.gz', 4],
-    ['points.csv.gz', 0],
-  ] as const) {
-    if (IS_LONG) {
-      await copyFile(join(SOURCE, name), join(folder, name));
-      continue;
-    }
-    const [header, ...lines] = readText(name, SOURCE).split('\n');
-    const taken = lines.filter((line) => line !== '' && isTaken(line.split(',', column + 1)[column]));
-    await writeFile(join(folder, name), gzipSync([header, ...taken, ''].join('\n'), { level: 1 }));
-  }
+function readText(name: string): string {
+  return readPacked(join(folder, name));
 }
 
 function readRows(name: string): readonly Row[] {
@@ -125,7 +96,7 @@ class ElementCounter {
 }
 
 before(async () => {
-  if (skip === false) await makeBundle();
+  if (skip === false) folder = await makeOuladBundle();
 });
 after(async () => {
   if (skip === false) await rm(folder, { recursive: true });
@@ -158,10 +129,10 @@ describeOver(KINDS, 'the OULAD bundle', { skip }, (kind) => {
   }
 
   for (const path of ['/a/v1/events', '/b/v1/events']) {
-    it(`is served by GET ${path} as exactly ${COUNTS.events} elements of one complete array`, async () => {
+    it(`is served by GET ${path} as exactly ${OULAD_COUNTS.events} elements of one complete array`, async () => {
       const counter = new ElementCounter();
       await stream(path, (bytes) => counter.add(bytes));
-      assert.equal(counter.elements, COUNTS.events);
+      assert.equal(counter.elements, OULAD_COUNTS.events);
       assert.ok(counter.isWhole);
     });
   }
@@ -183,7 +154,7 @@ describeOver(KINDS, 'the OULAD bundle', { skip }, (kind) => {
       rest = buffer.subarray(start);
     });
     assert.equal(rest.length, 0);
-    assert.equal(lines, COUNTS.events);
+    assert.equal(lines, OULAD_COUNTS.events);
     assert.equal(served.digest('hex'), digestOfFile());
   });
 
@@ -199,7 +170,7 @@ describeOver(KINDS, 'the OULAD bundle', { skip }, (kind) => {
 
   it('has the imported points of every user and board', async () => {
     const imported = readRows('points.csv.gz');
-    assert.equal(imported.length, COUNTS.points);
+    assert.equal(imported.length, OULAD_COUNTS.points);
     const describePoints = (record: Readonly<Record<string, unknown>>) =>
       ['user_id', 'board_id', 'total_points', 'participation_score'].map((name) => record[name]).join(' ');
     const expected = imported.map(describePoints).toSorted();

@@ -1,4 +1,4 @@
-/** Each target holds every value that a server can send, exactly. */
+/** Each database holds every value that a server can send, exactly. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
@@ -7,7 +7,7 @@ import { EVENTS } from '../../src/sync/tables.ts';
 import { openTarget } from '../../src/sync/targets/open-target.ts';
 import { temporaryFolder } from '../cli/command.ts';
 import { runs } from '../model/runs.ts';
-import { PLACES } from './copies.ts';
+import { DATABASES } from './copies.ts';
 
 const folder = temporaryFolder();
 const STATE = { source: 'http://server/a', token: 't', usersTag: undefined, boardsTag: undefined };
@@ -29,7 +29,7 @@ const event = fc.record(
   { requiredKeys: [] },
 );
 
-for (const kind of PLACES) {
+for (const kind of DATABASES) {
   it(`a copy in ${kind.name} has the values of the events`, async () => {
     const property = fc.asyncProperty(fc.array(event, { minLength: 1, maxLength: 20 }), async (some) => {
       const events = Array.from({ length: MANY }, (_, at) => ({

@@ -7,6 +7,8 @@ import { DuckDBInstance, type DuckDBValue } from '@duckdb/node-api';
 import { Client, types } from 'pg';
 import { newDatabase } from '../shared-servers.ts';
 
+const FETCHED_ROWS = 10_000;
+
 export interface CopyPlace {
   /** The value of `--to`. */
   readonly address: string;
@@ -16,6 +18,8 @@ export interface CopyPlace {
 
 /** A copy in a database. */
 export interface DatabasePlace extends CopyPlace {
+  /** The same as `rows`, many at a time. */
+  read(table: string): AsyncIterable<readonly CopyRow[]>;
   /** The result of a query, with values as in `rows`, and days as texts. */
   query(sql: string): Promise<readonly CopyRow[]>;
   /** Names and types of the columns of a table or view, in their order. */
@@ -40,6 +44,7 @@ export const DATABASES: readonly PlaceKind<DatabasePlace>[] = [
       const path = join(folder, `${randomUUID()}.duckdb`);
       return {
         address: `duckdb:${path}`,
+        read: (table) => readDuckdb(path, table),
         rows: (table) => queryDuckdb(path, `FROM ${table}`),
         query: (sql) => queryDuckdb(path, sql),
         columns: async (relation) =>
@@ -54,6 +59,7 @@ export const DATABASES: readonly PlaceKind<DatabasePlace>[] = [
       const path = join(folder, `${randomUUID()}.sqlite`);
       return {
         address: `sqlite:${path}`,
+        read: (table) => readSqlite(path, table),
         rows: async (table) => querySqlite(path, `SELECT * FROM ${table}`),
         query: async (sql) => querySqlite(path, sql),
         columns: async (relation) =>
@@ -71,6 +77,7 @@ export const DATABASES: readonly PlaceKind<DatabasePlace>[] = [
       const url = await newDatabase('empty');
       return {
         address: url,
+        read: (table) => readPostgres(url, table),
         rows: (table) => queryPostgres(url, `SELECT * FROM ${table}`),
         query: (sql) => queryPostgres(url, sql),
         columns: async (relation) =>
@@ -125,6 +132,18 @@ async function runInPostgres(url: string, sql: string): Promise<void> {
   await client.end();
 }
 
+async function* readDuckdb(path: string, table: string): AsyncGenerator<CopyRow[]> {
+  const instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });
+  const connection = await instance.connect();
+  try {
+    const result = await connection.stream(`FROM ${table}`);
+    for await (const rows of result.yieldRowObjects()) yield rows.map((row) => mapped(row, plain));
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+}
+
 async function queryDuckdb(path: string, sql: string): Promise<CopyRow[]> {
   const options = path === ':memory:' ? {} : { access_mode: 'READ_ONLY' };
   const instance = await DuckDBInstance.create(path, options);
@@ -147,22 +166,48 @@ function plain(value: DuckDBValue): unknown {
   throw new Error(`unexpected value ${String(value)}`);
 }
 
+async function* readSqlite(path: string, table: string): AsyncGenerator<CopyRow[]> {
+  using database = new DatabaseSync(path, { readOnly: true });
+  const select = database.prepare(`SELECT * FROM ${table}`);
+  select.setReadBigInts(true);
+  for (const row of select.iterate()) yield [mapped(row, plainOfSqlite)];
+}
+
+function plainOfSqlite(value: unknown, name: string): unknown {
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value !== 'string') return value;
+  if (name === 'timestamp') return Date.parse(value);
+  return name === 'pin_tags' ? JSON.parse(value) : value;
+}
+
 function querySqlite(path: string, sql: string): CopyRow[] {
   const database = new DatabaseSync(path, { readOnly: true });
   try {
     const select = database.prepare(sql);
     select.setReadBigInts(true);
-    return select.all().map((row) =>
-      mapped(row, (value, name) => {
-        if (typeof value === 'bigint') return String(value);
-        if (typeof value !== 'string') return value;
-        if (name === 'timestamp') return Date.parse(value);
-        return name === 'pin_tags' ? JSON.parse(value) : value;
-      }),
-    );
+    return select.all().map((row) => mapped(row, plainOfSqlite));
   } finally {
     database.close();
   }
+}
+
+async function* readPostgres(url: string, table: string): AsyncGenerator<CopyRow[]> {
+  const client = new Client({ connectionString: url, types: { getTypeParser } });
+  await client.connect();
+  try {
+    await client.query(`${IN_SCHEMA}; BEGIN; DECLARE places CURSOR FOR SELECT * FROM ${table}`);
+    for (;;) {
+      const { rows } = await client.query(`FETCH ${FETCHED_ROWS} FROM places`);
+      if (rows.length === 0) break;
+      yield rows.map((row) => mapped(row, plainOfPostgres));
+    }
+  } finally {
+    await client.end();
+  }
+}
+
+function plainOfPostgres(value: unknown): unknown {
+  return value instanceof Date ? value.getTime() : value;
 }
 
 async function queryPostgres(url: string, sql: string): Promise<CopyRow[]> {
@@ -171,7 +216,7 @@ async function queryPostgres(url: string, sql: string): Promise<CopyRow[]> {
   try {
     await client.query(IN_SCHEMA);
     const { rows } = await client.query(sql);
-    return rows.map((row) => mapped(row, (value) => (value instanceof Date ? value.getTime() : value)));
+    return rows.map((row) => mapped(row, plainOfPostgres));
   } finally {
     await client.end();
   }

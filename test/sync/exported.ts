@@ -11,11 +11,20 @@ export interface Exported {
   readonly boards: readonly CopyRow[];
 }
 
+/** The rows of the events, without `sync_id`. */
+export async function* exportedEvents(baseUrl: string, key: string): AsyncGenerator<CopyRow> {
+  const client: ClientA = openClient({ baseUrl, key, variant: 'a' });
+  for await (const event of client.events()) yield flat(event);
+}
+
 /** Events have no `sync_id` here. */
 export async function exported(baseUrl: string, key: string): Promise<Exported> {
+  return { events: await all(exportedEvents(baseUrl, key)), ...(await exportedLists(baseUrl, key)) };
+}
+
+export async function exportedLists(baseUrl: string, key: string): Promise<Omit<Exported, 'events'>> {
   const client: ClientA = openClient({ baseUrl, key, variant: 'a' });
   return {
-    events: (await all(client.events())).map(flat),
     users: (await all(client.users())).map((user) => ({ ...user, role: null, name: null })),
     boards: (await all(client.boards())).map((board) => ({ ...board, category: null })),
   };
