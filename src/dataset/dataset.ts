@@ -73,8 +73,8 @@ export interface Dataset {
   /** Ids of users inside the scope who were forgotten since, ascending (decision 54). */
   forgotten(scope: Scope, sequence: number): Promise<readonly bigint[]>;
   /**
-   * Sequences of the events that matched the query in the version whose `lastSequence` was
-   * `sequence`, and were deleted since; ascending, the first `most` (decision 82).
+   * Sequences of the events that matched the query and were deleted since the version whose
+   * `lastSequence` was `sequence`; ascending, the first `most` (decision 82).
    */
   deletedEvents(query: Omit<EventQuery, 'limit'>, sequence: number, most: number): Promise<Float64Array>;
 

@@ -128,6 +128,17 @@ for (const { name, open } of SERVERS) {
       await copy.assertWhole();
     });
 
+    it('removes events that it read before it was killed, and that were deleted since', async () => {
+      await copy.update();
+      await followed.add(...FIVE);
+      await copy.update({ pageSize: 1 }, 3);
+      assert.equal(copy.rows.size, 3);
+      for (const id of [1, 2, 3, 4]) await followed.delete(id);
+      await copy.update();
+      assert.equal(copy.rows.size, 1);
+      await copy.assertWhole();
+    });
+
     it('returns no batch when nothing has changed, and a token even without events', async () => {
       assert.equal((await copy.update()).length, 1, 'an organization without events has a token, too');
       assert.ok(copy.token);

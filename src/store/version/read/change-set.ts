@@ -43,7 +43,8 @@ export async function readForgotten(
 }
 
 /**
- * Sequences of events of the query that existed at `sequence` and were deleted since, ascending.
+ * Sequences of events of the query that were deleted since `sequence`, ascending. Also of events
+ * that were added since: a client that was stopped between two pages may have them.
  */
 export async function readDeletedEvents(
   database: Database,
@@ -54,7 +55,7 @@ export async function readDeletedEvents(
   const where = ofDeletedEvents(query);
   const chunks = await database.chunks(
     `SELECT sequence::DOUBLE FROM deleted_events
-     WHERE deleted > $deletedSince AND sequence <= $deletedSince AND ${where.sql}
+     WHERE deleted > $deletedSince AND ${where.sql}
      ORDER BY sequence LIMIT ${Math.trunc(most)}`,
     { deletedSince: BigInt(sequence), ...where.parameters },
   );
