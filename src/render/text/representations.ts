@@ -36,8 +36,10 @@ const CSV_FORM = {
   isEncodable: true,
 } as const;
 
-/** A byte order mark in UTF-8, one character for each byte. Without it, Excel expects no UTF-8. */
-const BYTE_ORDER_MARK = '\u00ef\u00bb\u00bf';
+/** Without it, Excel expects no UTF-8. */
+export const BYTE_ORDER_MARK = '\ufeff';
+/** In UTF-8, one character for each byte. */
+const MARK_BYTES = Buffer.from(BYTE_ORDER_MARK).toString('latin1');
 
 const csvFrame = (columns: string) => ({
   ...{ beforeFirst: `${columns}\r\n`, afterEach: '\r\n', empty: `${columns}\r\n` },
@@ -54,7 +56,7 @@ export const REPRESENTATIONS = {
   /** CSV for spreadsheets, selected by `excel=1`. */
   excel: {
     ...{ ...CSV_FORM, isListed: false, notation: 'excel' },
-    frame: (columns) => csvFrame(BYTE_ORDER_MARK + columns),
+    frame: (columns) => csvFrame(MARK_BYTES + columns),
   },
   /** Not encodable, because the format is compressed already. */
   parquet: { mediaType: 'application/vnd.apache.parquet', isListed: true, isEncodable: false },

@@ -3,6 +3,7 @@ import { escapeLineEnds } from '../../domain/json-text.ts';
 import { type CheckBytes, textAnswer } from './json-body.ts';
 import { renderTextCell, type TableNotation } from './notation.ts';
 import type { RenderedBody } from './rendered-body.ts';
+import { BYTE_ORDER_MARK } from './representations.ts';
 
 export interface TableColumn {
   readonly name: string;
@@ -28,7 +29,7 @@ function* linesOf(
   columns: readonly TableColumn[],
   objects: Iterable<object>,
 ): Generator<string, void> {
-  yield `${notation === 'excel' ? '\ufeff' : ''}${columns.map(({ name }) => name).join()}\r\n`;
+  yield `${notation === 'excel' ? BYTE_ORDER_MARK : ''}${columns.map(({ name }) => name).join()}\r\n`;
   for (const object of objects) {
     yield `${columns.map(({ path }) => renderValue(notation, valueAt(object, path))).join()}\r\n`;
   }
