@@ -5,7 +5,10 @@ import { join } from 'node:path';
 // The same path is valid from src/system and from dist/system.
 const PACKAGE_FILE = join(import.meta.dirname, '../../package.json');
 
+let known: string | undefined;
+
+/** Reads the file once: a server asks for each version that it opens. */
 export function readProductVersion(): string {
-  const { version }: { version: string } = JSON.parse(readFileSync(PACKAGE_FILE, 'utf8'));
-  return version;
+  known ??= (JSON.parse(readFileSync(PACKAGE_FILE, 'utf8')) as { readonly version: string }).version;
+  return known;
 }
