@@ -293,7 +293,8 @@ describe('a folder that is no copy', () => {
 
   it('is refused if its months are on a different file system, before anything is changed', async (t) => {
     const elsewhere = '/dev/shm';
-    if (!existsSync(elsewhere) || statSync(elsewhere).dev === statSync(folder).dev) return t.skip();
+    if (!existsSync(elsewhere) || statSync(elsewhere).dev === statSync(folder).dev)
+      return t.skip('there is no second file system');
     const { path } = await firstCopy();
     const events = mkdtempSync(join(elsewhere, 'corkboard-'));
     t.after(() => rmSync(events, { recursive: true }));

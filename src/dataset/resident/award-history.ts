@@ -2,7 +2,6 @@
  * Award history per points total, kept as running sums, so that the sum of any range takes two
  * searches. It contains counted awards and adjustments.
  */
-
 import { inSlices } from '../../system/time-slice.ts';
 import { joinDoubles, joinIntegers } from '../columns.ts';
 import { firstPlace } from '../first-place.ts';

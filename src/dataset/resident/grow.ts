@@ -3,7 +3,6 @@
  * (decision 47). What has not changed is shared. The earlier data stay as they are, for responses
  * that are under way.
  */
-
 import { inSlices } from '../../system/time-slice.ts';
 import type { ChangedRecords, DatasetChanges } from '../changes.ts';
 import { collectRuns } from '../columns.ts';

@@ -2,7 +2,6 @@
  * Points totals of users on boards in memory, with and without a range (decisions 10, 25, 26, 37,
  * 71).
  */
-
 import { type BoardPolicy, policyOf, readPolicy } from '../../points/policy.ts';
 import { participationScore, totalPoints } from '../../points/score.ts';
 import { inSlices, slice } from '../../system/time-slice.ts';

@@ -1,5 +1,4 @@
 /** Reads points totals of users on boards from a version (decisions 10, 12, 25, 26, 71). */
-
 import type { DuckDBDataChunk } from '@duckdb/node-api';
 import {
   isBounded,
