@@ -3,7 +3,7 @@
  * comparable servers.
  */
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { openLoadClient } from './load.ts';
@@ -80,10 +80,18 @@ async function measure(options: Options, folder: string, report: Report, signal:
   const about = `- medians of ${options.rounds} rounds (of small requests at most 3 beyond 3 M events), taken in turn; "to": how often corkboard is as fast; ${minutes} minutes`;
   const text = `# Results\n${circumstances.trimEnd()}\n${about}\n\n${options.quick ? 'Quick: shows that all works, not how fast.\n\n' : ''}${report.render()}`;
   process.stdout.write(`\n${text}`);
+  if (options.append) await appendFile(RESULTS, `\n${asSection(text, options)}`);
   if (options.quick || options.only.length > 0 || options.against !== undefined) return;
   await writeFile(RESULTS, text);
   writeFigures({ events: options.events, values: report.figures() });
   await writeFile(PLOT, renderPlot(report, options.events));
+}
+
+/** The results of a partial run, to stand behind those of the last full one. */
+function asSection(text: string, { only, against }: Options): string {
+  const names = new Set(against === undefined ? only : ['against', ...only]);
+  const title = `## A later run: ${[...names].join(', ')}`;
+  return text.replaceAll(/^## /gm, '### ').replace('# Results', title);
 }
 
 function isChosen(options: Options, name: string): boolean {

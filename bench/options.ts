@@ -32,6 +32,7 @@ export const HELP = `npm run bench -- [options]
   --blocking     how long a request of each kind blocks the event loop of the server
   --stores       import, start and take-up over a folder, PostgreSQL and a bucket; requires "postgresql" of the system
   --sync         copies in DuckDB, SQLite and, with "postgresql" of the system, PostgreSQL
+  --append       add the results of a partial run to bench/results.md
   --against DIR  another built checkout beside this one; with --stores it has rows there as well
   --quick        little data and short rounds: shows that all works, not how fast
   --no-build     measure dist/ as it is
@@ -43,7 +44,8 @@ export const HELP = `npm run bench -- [options]
   --workers N    processes of the server that is attacked (1)
   --help         this text
 
-A run without --only and --quick writes bench/results.md and bench/speed.svg.
+A run without --only and --quick writes bench/results.md and bench/speed.svg; a later partial run
+with --append adds a section.
 `;
 
 export interface Options {
@@ -53,6 +55,7 @@ export interface Options {
   readonly peers: boolean;
   readonly stores: boolean;
   readonly sync: boolean;
+  readonly append: boolean;
   readonly against: string | undefined;
   readonly blocking: boolean;
   readonly quick: boolean;
@@ -78,6 +81,7 @@ export function readOptions(args: readonly string[]): Options {
       peers: { type: 'boolean', default: false },
       stores: { type: 'boolean', default: false },
       sync: { type: 'boolean', default: false },
+      append: { type: 'boolean', default: false },
       against: { type: 'string' },
       blocking: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
@@ -102,6 +106,7 @@ export function readOptions(args: readonly string[]): Options {
     peers: values.peers || values.only.includes('peers'),
     stores: values.stores || values.only.includes('stores'),
     sync: values.sync || values.only.includes('sync'),
+    append: values.append,
     against: values.against,
     blocking: values.blocking || values.only.includes('blocking'),
     quick,
