@@ -5,7 +5,8 @@
  * memory, so a different thread can read them without a copy.
  */
 import type { EventBatch } from './query.ts';
-import { growableMemory } from './shared-arrays.ts';
+import { IN_ORDER, insertRows, type RowRuns } from './row-runs.ts';
+import { extend, growableMemory } from './shared-arrays.ts';
 
 /**
  * A row takes 40 bytes. The 64-bit fields come first, so that they are aligned; one word is unused.
@@ -23,40 +24,37 @@ const OWNER = 6;
 const BOARD = 7;
 const PIN = 8;
 
-/** `words` and `doubles` are views of the same memory. */
+/** `words` and `doubles` are views of the same memory. `runs`: the order of the timeline. */
 export interface EventRows {
   readonly count: number;
+  readonly runs: RowRuns;
   readonly words: Int32Array;
   readonly doubles: Float64Array;
 }
 
-/** All fields are 0. */
+/** In order; all fields are 0. */
 export function makeEventRows(count: number): EventRows {
-  return rowsIn(growableMemory(count * ROW_BYTES), count);
+  return eventRowsOf(new Int32Array(growableMemory(count * ROW_BYTES), 0, count * ROW_WORDS));
 }
 
 /** Rows that `words` holds completely. */
-export function eventRowsOf(words: Int32Array): EventRows {
+export function eventRowsOf(words: Int32Array, runs = IN_ORDER): EventRows {
   const doubles = new Float64Array(words.buffer, words.byteOffset, words.length / 2);
-  return { count: words.length / ROW_WORDS, words, doubles };
-}
-
-function rowsIn(memory: SharedArrayBuffer, count: number): EventRows {
-  return eventRowsOf(new Int32Array(memory, 0, count * ROW_WORDS));
+  return { count: words.length / ROW_WORDS, runs, words, doubles };
 }
 
 /**
- * Appends a batch in the same memory and returns all rows; `rows` does not change. Undefined if the
- * memory cannot grow or already has later rows.
+ * Adds a batch behind the rows and returns all of them; `rows` does not change. `places`: for each
+ * event the position before which it belongs, ascending. In the same memory if that has room.
  */
-export function extendEventRows(rows: EventRows, batch: EventBatch): EventRows | undefined {
-  const memory = rows.words.buffer;
-  const count = rows.count + batch.count;
-  if (!(memory instanceof SharedArrayBuffer) || !memory.growable) return undefined;
-  if (memory.byteLength !== rows.count * ROW_BYTES || memory.maxByteLength < count * ROW_BYTES)
-    return undefined;
-  memory.grow(count * ROW_BYTES);
-  const extended = rowsIn(memory, count);
+export async function addEventRows(
+  rows: EventRows,
+  batch: EventBatch,
+  places: Int32Array,
+): Promise<EventRows> {
+  if (batch.count === 0) return rows;
+  const words = await extend(rows.words, (rows.count + batch.count) * ROW_WORDS);
+  const extended = eventRowsOf(words, insertRows(rows.runs, rows.count, places));
   setEventRows(extended, batch, rows.count);
   return extended;
 }

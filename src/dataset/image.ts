@@ -6,20 +6,41 @@ import { TextColumn } from './text-column.ts';
 
 export type ImageArray = Int32Array | Uint32Array | Float64Array | BigInt64Array | Uint8Array;
 
-/** The array of events, read into memory that can grow: later versions append their events. */
-export const EVENTS = 'events';
+/** Arrays that are read into memory that can grow: later versions extend them. */
+export const EXTENDED = {
+  events: 'events',
+  user: 'points user',
+  board: 'points board',
+  totalPoints: 'points total',
+  participationScore: 'points score',
+  imported: 'points imported',
+  awardOffsets: 'awards offsets',
+  awardTimes: 'awards time',
+  awardSums: 'awards sums',
+} as const;
 
-/** In the order in which they are written. */
 export type Image = ReadonlyMap<string, ImageArray>;
 
+/**
+ * An image to be written, in this order. An array can be in pieces of one type; there is at least
+ * one piece.
+ */
+export type ImagePieces = ReadonlyMap<string, ImageArray | readonly ImageArray[]>;
+
+export function piecesOf(array: ImageArray | readonly ImageArray[]): readonly ImageArray[] {
+  return ArrayBuffer.isView(array) ? [array] : array;
+}
+
 /** The bytes of all arrays. */
-export function imageBytes(image: Image): number {
-  return Array.from(image.values()).reduce((sum, { byteLength }) => sum + byteLength, 0);
+export function imageBytes(image: ImagePieces): number {
+  return Array.from(image.values())
+    .flatMap(piecesOf)
+    .reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
 /**
- * Memory into which an array of at most `bytes` bytes is read, at its start; undefined for memory
- * of its own.
+ * Memory into which an array of `bytes` bytes is read, at its start; undefined for memory of its
+ * own.
  */
 export type MemoryFor = (name: string, bytes: number) => SharedArrayBuffer | undefined;
 
@@ -33,7 +54,7 @@ export interface ImagePlace {
    */
   read(memoryFor?: MemoryFor): Promise<Image | undefined>;
   /** In time slices. Does nothing if there is one already, no room for it, or no permission. */
-  write(image: Image): Promise<void>;
+  write(image: ImagePieces): Promise<void>;
 }
 
 /** Reads the arrays of an image by name; throws if one is missing or has a different type. */

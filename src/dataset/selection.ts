@@ -5,11 +5,12 @@
 
 /** Rows of a timeline, in its order. A row is selected if it meets all of the conditions. */
 export interface Selection {
-  /** Positions `[from, to)`: rows if `rows` is absent, otherwise indices of `rows`. */
+  /** Positions `[from, to)`: of the timeline if `rows` is absent, otherwise indices of `rows`. */
   readonly from: number;
   readonly to: number;
   /**
-   * Candidate rows, ascending, such as those of one board or one actor; absent: positions are rows.
+   * Candidate rows in the order of the timeline, such as those of one board or one actor; absent:
+   * all rows.
    */
   readonly rows?: Int32Array | undefined;
   /**

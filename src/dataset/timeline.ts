@@ -18,6 +18,7 @@ import {
   viewRows,
 } from './event-rows.ts';
 import type { EventBatch, EventQuery, Revisions } from './query.ts';
+import { IN_ORDER, rangesOf } from './row-runs.ts';
 import type { ChangedRows, FoundPositions, Selection } from './selection.ts';
 
 /** Bits for the positions of a selection, none of them set yet. */
@@ -93,8 +94,12 @@ export function* viewSelection(events: EventRows, selection: Selection): Generat
     for (const batch of readSelection(events, selection, { reused: true })) yield viewOfBatch(batch);
     return;
   }
-  for (let at = from; at < to; at += STREAMED_ROWS)
-    yield viewRows(events, at, Math.min(at + STREAMED_ROWS, to));
+  for (let at = from; at < to; at += STREAMED_ROWS) {
+    const end = Math.min(at + STREAMED_ROWS, to);
+    for (const range of rangesOf(events.runs, at, end)) {
+      yield viewRows(events, range.from + range.shift, range.to + range.shift);
+    }
+  }
 }
 
 /** As `viewSelection`, in time slices. */
@@ -140,20 +145,25 @@ function fill(
   const whole = isWhole(selection);
   if (whole && rows === undefined && into === undefined) {
     const end = Math.min(to, at + Math.min(memory.room, most));
-    memory.addRange(events, at, end);
+    for (const range of rangesOf(events.runs, at, end)) {
+      memory.addRange(events, range.from + range.shift, range.to + range.shift);
+    }
     return end;
   }
   const full = memory.count + Math.min(memory.room, most);
   let next = at;
-  for (; next < to && memory.count < full; next++) {
-    if (rows !== undefined && (next - from) % TOUCHED_ROWS === 0) {
-      memory.touch(events, rows, next, Math.min(next + TOUCHED_ROWS, to));
+  for (const range of rangesOf(rows === undefined ? events.runs : IN_ORDER, at, to)) {
+    for (; next < range.to && memory.count < full; next++) {
+      if (rows !== undefined && (next - from) % TOUCHED_ROWS === 0) {
+        memory.touch(events, rows, next, Math.min(next + TOUCHED_ROWS, to));
+      }
+      const row = rows === undefined ? next + range.shift : rows[next]!;
+      if (found !== undefined ? !isFound(found, next) : !(whole || isSelected(events, selection, row)))
+        continue;
+      memory.add(events, row);
+      if (into !== undefined) into.bits[(next - into.first) >>> 3]! |= 1 << ((next - into.first) & 7);
     }
-    const row = rows === undefined ? next : rows[next]!;
-    if (found !== undefined ? !isFound(found, next) : !(whole || isSelected(events, selection, row)))
-      continue;
-    memory.add(events, row);
-    if (into !== undefined) into.bits[(next - into.first) >>> 3]! |= 1 << ((next - into.first) & 7);
+    if (memory.count === full) break;
   }
   return next;
 }

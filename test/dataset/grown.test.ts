@@ -8,9 +8,15 @@ import { before, describe, it } from 'node:test';
 import { DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
 import type { Dataset } from '../../src/dataset/dataset.ts';
+import { type EventRows, ROW_WORDS } from '../../src/dataset/event-rows.ts';
+import type { EventTally } from '../../src/dataset/query.ts';
 import type { Holdings, ResidentDataset } from '../../src/dataset/resident/dataset.ts';
 import { imageOf } from '../../src/dataset/resident/holdings-image.ts';
 import { growDataset, loadDataset } from '../../src/dataset/resident/load.ts';
+import type { PointsIndex } from '../../src/dataset/resident/points-totals.ts';
+import { rowsOf } from '../../src/dataset/resident/row-index.ts';
+import { sectionOf } from '../../src/dataset/resident/sections.ts';
+import { areInOrder, rowAt } from '../../src/dataset/row-runs.ts';
 import { LEAST_GROWABLE_BYTES } from '../../src/dataset/shared-arrays.ts';
 import { openFolderStore } from '../../src/store/files/open-folder.ts';
 import type { VersionStore } from '../../src/store/files/version-store.ts';
@@ -36,23 +42,12 @@ async function newOrganization(): Promise<string> {
   return name;
 }
 
-/** The data of a version, with what has no order in the same order. */
+/** The data of a version, whatever order they have in memory, and with what has no order sorted. */
 function inOrder(held: Holdings) {
-  const { records, boardNames, userNames } = held;
-  const arrays = new Map<string, unknown>(imageOf(held));
-  const { offsets, rows } = held.visibility.boardPeople;
-  const people = Array.from({ length: offsets.length - 1 }, (_, board) =>
-    rows.slice(offsets[board], offsets[board + 1]).sort(),
-  );
-  arrays.set('board people rows', people);
-  // The sums of awards of the same instant depend on their order; only the last one is used.
-  const { timestampMs, sums, offsets: awards } = held.standings.held.earnings.parts;
-  const isLast = (place: number) =>
-    timestampMs[place] !== timestampMs[place + 1] || awards.includes(place + 1);
-  arrays.set(
-    'awards sums',
-    [...sums].filter((_, place) => isLast(place)),
-  );
+  const { records, boardNames, userNames, timeline, standings, visibility } = held;
+  const { byBoard, byActor } = timeline;
+  const boards = Array.from({ length: held.sizes.boards }, (_, board) => board);
+  const users = Array.from({ length: held.sizes.users }, (_, user) => user);
   const texts = (of: object) =>
     Object.entries(of).map(([name, column]) => [
       name,
@@ -60,13 +55,59 @@ function inOrder(held: Holdings) {
         ? Array.from({ length: column.count }, (_, at) => column.at(at))
         : [...column],
     ]);
-  // Compared as texts below.
-  const isOfText = (column: string) => /^(users|boards|pins) .* (bytes|offsets)$/.test(column);
-  const plain = [...arrays].filter(([column]) => !isOfText(column));
+  // What is compared below.
+  const isOther = (name: string) =>
+    !/^(users|boards|pins) .* (bytes|offsets)$|^(board people|events?|points|boards with points|awards|tally)( |$)/.test(
+      name,
+    );
+  const { places, events } = eventsInOrder(timeline.events);
+  const positions = (rows: Int32Array) => Array.from(rows, (row) => places.get(row));
+  const total = totalsOf(standings);
   return {
-    arrays: new Map(plain.map(([column, array]) => [column, Array.from(array as Int32Array)])),
+    arrays: [...imageOf(held)].filter(([name]) => isOther(name)).map(([name, array]) => [name, [...array]]),
     records: [texts(records.users), texts(records.boards), texts(records.pins)],
-    ...{ boardNames, userNames, sizes: held.sizes },
+    ...{ boardNames, userNames, sizes: held.sizes, events, tally: tallied(held.tally) },
+    people: boards.map((board) => rowsOf(visibility.boardPeople, board).toSorted()),
+    byBoard: boards.map((board) => positions(rowsOf(byBoard, board))),
+    byActor: users.map((user) => positions(rowsOf(byActor, user))),
+    totals: boards.map((board) => {
+      const { from, to } = sectionOf(standings.held.sections, board);
+      return Array.from({ length: to - from }, (_, at) => total(from + at));
+    }),
+    boardsByUser: users.map((user) => [...rowsOf(standings.held.boardsByUser, user)]),
+  };
+}
+
+function tallied({ kind, actor, owner, board, pin }: EventTally) {
+  return [kind, actor, owner, board, pin].map(({ index, count }) =>
+    Array.from(index, (value, place) => [value, count[place]!] as const).sort(
+      ([one], [other]) => one - other,
+    ),
+  );
+}
+
+/** The events in the order of the timeline, and the position of each row. */
+function eventsInOrder({ runs, count, words }: EventRows) {
+  const rows = Array.from({ length: count }, (_, position) => rowAt(runs, position));
+  return {
+    places: new Map(rows.map((row, position) => [row, position])),
+    events: rows.map((row) => [...words.subarray(row * ROW_WORDS, (row + 1) * ROW_WORDS)]),
+  };
+}
+
+/** The points total in a row, with its awards. */
+function totalsOf({ held }: PointsIndex) {
+  const { user, board, totalPoints, participationScore } = held.standings;
+  const { timestampMs, sums, offsets } = held.earnings.parts;
+  return (row: number) => {
+    const [from, to] = [offsets[row]!, offsets[row + 1]!];
+    const awards = [...timestampMs.subarray(from, to)].map((ms, at) => [ms, sums[from + at]]);
+    return {
+      ...{ user: user[row], board: board[row], total: totalPoints[row], score: participationScore[row] },
+      isImported: held.imported[row],
+      // The sums of awards of the same instant depend on their order; only the last one is used.
+      awards: awards.filter(([ms], at) => awards[at + 1]?.[0] !== ms),
+    };
   };
 }
 
@@ -164,19 +205,19 @@ describe('a version in memory that was made from an earlier one', () => {
     const name = await newOrganization();
     await publishRecords(store, name, WORLD);
     const earlier = await openWhole(name);
-    const before = structuredClone(inOrder(earlier.held).arrays);
+    const before = structuredClone(inOrder(earlier.held));
     await publishRecords(store, name, {
       events: [{ ...EVENT, timestampMs: 2_500 }],
       users: [{ id: 1n, name: 'New' }],
     });
     const { dataset, isKnown } = await openGrown(name, earlier);
     assert.ok(isKnown);
-    assert.deepEqual(inOrder(earlier.held).arrays, before);
+    assert.deepEqual(structuredClone(inOrder(earlier.held)), before);
     await dataset.close();
     await earlier.close();
   });
 
-  it('has its events in the memory of the earlier one if new ones are behind all others', async () => {
+  it('has its events in the memory of the earlier one, wherever new ones belong', async () => {
     const name = await newOrganization();
     const eventsAt = (timestampMs: number, count: number) => ({
       events: Array.from({ length: count }, (_, at) => ({ ...EVENT, timestampMs: timestampMs + at })),
@@ -191,23 +232,67 @@ describe('a version in memory that was made from an earlier one', () => {
       { from: 1, timestampMs: 20_001, count: many / 2, isShared: false },
       { from: 0, timestampMs: 30_000, count: 1, isShared: false },
       { from: 3, timestampMs: 30_001, count: 1, isShared: true },
-      { from: 4, timestampMs: 1, count: 1, isShared: false },
+      { from: 4, timestampMs: 1, count: 1, isShared: true },
     ];
     for (const [step, { from, timestampMs, count, isShared }] of growths.entries()) {
       await publishRecords(store, name, eventsAt(timestampMs, count));
       const earlier = opened[from]!;
-      const before = structuredClone(inOrder(earlier.held).arrays);
+      const before = structuredClone(inOrder(earlier.held));
       const { dataset, isKnown } = await openGrown(name, earlier);
       assert.ok(isKnown);
       const memory = ({ held }: ResidentDataset) => held.timeline.events.words.buffer;
       assert.equal(memory(dataset) === memory(earlier), isShared, `growth ${step}`);
-      assert.deepEqual(inOrder(earlier.held).arrays, before);
+      assert.deepEqual(structuredClone(inOrder(earlier.held)), before);
       const whole = await openWhole(name);
       assert.deepEqual(inOrder(dataset.held), inOrder(whole.held));
       await whole.close();
       opened.push(dataset);
     }
     for (const dataset of opened) await dataset.close();
+  });
+
+  it('is the same when it is put in order and copied together from time to time', async () => {
+    const name = await newOrganization();
+    const boards = [7n, 8n, 9n, 10n, 11n, 12n];
+    const users = Array.from({ length: 1_000 }, (_, user) => BigInt(user + 1));
+    const memberships = boards.flatMap((boardId) => users.map((userId) => ({ boardId, userId })));
+    await publishRecords(store, name, {
+      users: users.map((id) => ({ id, email: `${id}@x.example` })),
+      boards: boards.map((id) => ({ id, title: `Board ${id}` })),
+      memberships,
+      events: [{ ...EVENT, timestampMs: 1_000_000 }],
+    });
+    let latest = await openWhole(name);
+    const states = new Set<string>();
+    for (let step = 0; step < 8; step++) {
+      const events = Array.from({ length: 20 }, (_, at) => ({
+        ...EVENT,
+        ...{ timestampMs: 1_000 * ((at * 7_919 + step * 104_729) % 2_003), actorId: BigInt(at + 1) },
+        // Only one board changes at first, then all of them.
+        boardId: step < 4 ? 7n : boards[at % 6]!,
+      }));
+      await publishRecords(store, name, { events });
+      const { dataset, isKnown } = await openGrown(name, latest);
+      assert.ok(isKnown);
+      const whole = await openWhole(name);
+      assert.deepEqual(inOrder(dataset.held), inOrder(whole.held));
+      await whole.close();
+      await latest.close();
+      latest = dataset;
+      const { timeline, visibility, standings } = dataset.held;
+      states.add(areInOrder(timeline.events.runs) ? 'rows in order' : 'rows in runs');
+      states.add(visibility.boardPeople.replaced.size === 0 ? 'lists together' : 'lists replaced');
+      states.add(standings.held.standings.count === 6_000 ? 'totals together' : 'totals appended');
+    }
+    assert.deepEqual([...states].sort(), [
+      'lists replaced',
+      'lists together',
+      'rows in order',
+      'rows in runs',
+      'totals appended',
+      'totals together',
+    ]);
+    await latest.close();
   });
 
   it('is read as a whole after deletions, erasures, changes of the policy, and going back', async () => {

@@ -4,16 +4,19 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import { piecesOf } from '../../src/dataset/image.ts';
 import { imageOf } from '../../src/dataset/resident/holdings-image.ts';
 import { openFolderStore } from '../../src/store/files/open-folder.ts';
 import { openFromImage } from './imaged.ts';
 import { publishRecords, WORLD } from './small-world.ts';
 
 const INTEGERS = [
-  ...['users by id', 'boards by id', 'events', 'points user', 'points board', 'points by board'],
-  ...['board people', 'events by board', 'events by actor', 'points by user'].flatMap((index) => [
+  ...['users by id', 'boards by id', 'events', 'event runs', 'event runs starts'],
+  ...['points user', 'points board', 'points of boards starts', 'points of boards ends'],
+  ...['board people', 'events by board', 'events by actor', 'boards with points by user'].flatMap((index) => [
     `${index} offsets`,
     `${index} rows`,
+    ...['replaced', 'replaced lengths', 'replaced rows'].map((part) => `${index} ${part}`),
   ]),
   ...['kind', 'actor', 'owner', 'board', 'pin'].map((column) => `tally ${column}`),
   'awards offsets',
@@ -28,7 +31,7 @@ const TEXTS = [
   ...['title', 'body', 'web_url', 'image_url', 'tags'].map((field) => `pins ${field}`),
 ];
 
-it('are those of format 1; increment the format in image-file.ts when they change', async (t) => {
+it('are those of format 2; increment the format in image-file.ts when they change', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'corkboard-image-'));
   t.after(() => rm(folder, { recursive: true }));
   const store = await openFolderStore(folder);
@@ -37,7 +40,8 @@ it('are those of format 1; increment the format in image-file.ts when they chang
   const dataset = await openFromImage(store, 'acme');
   const image = imageOf(dataset.held);
   const namesOf = (isOf: (name: string) => boolean) => [...image.keys()].filter(isOf).sort();
-  const typed = (type: string) => namesOf((name) => image.get(name)?.[Symbol.toStringTag] === type);
+  const typed = (type: string) =>
+    namesOf((name) => piecesOf(image.get(name)!)[0]?.[Symbol.toStringTag] === type);
   const isText = (name: string) => TEXTS.some((text) => name.startsWith(`${text} `));
   assert.deepEqual(
     typed('Int32Array').filter((name) => !isText(name)),

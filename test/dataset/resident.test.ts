@@ -120,7 +120,7 @@ describe('the limit of resident datasets', () => {
 
   it('does not count a version in addition to the one that it replaces', async () => {
     // More than one event takes.
-    await prepare(held + 200 + estimated, 'acme', 'other');
+    await prepare(held + 500 + estimated, 'acme', 'other');
     const before = await open('acme');
     await publishRecords(store, 'acme', laterBy(1));
     const next = await open('acme');

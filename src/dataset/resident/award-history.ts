@@ -6,6 +6,7 @@ import { inSlices } from '../../system/time-slice.ts';
 import { joinDoubles, joinIntegers } from '../columns.ts';
 import { firstPlace } from '../first-place.ts';
 import type { TimeRange } from '../query.ts';
+import { growable } from '../shared-arrays.ts';
 import { indexRows, orderRows } from './row-index.ts';
 
 /** Counted awards and adjustments, in no order. */
@@ -40,8 +41,8 @@ export class AwardHistory {
     const index = await indexRows(await joinIntegers(parts.map((part) => part.standing)), standings);
     await orderRows(index, (row) => timestampMs[row]!);
     const { offsets, rows } = index;
-    const instants = new Float64Array(rows.length);
-    const sums = new Float64Array(rows.length);
+    const instants = growable(Float64Array, rows.length);
+    const sums = growable(Float64Array, rows.length);
     await inSlices(0, standings, (from, to) => {
       for (let row = from; row < to; row++) {
         let sum = 0;

@@ -3,6 +3,7 @@
  */
 import { slice } from '../../system/time-slice.ts';
 import type { Revisions } from '../query.ts';
+import { rangesOf } from '../row-runs.ts';
 import { sharedIntegers } from '../shared-arrays.ts';
 import { changedRows, rowHasChanged, type Timeline } from '../timeline.ts';
 
@@ -11,14 +12,19 @@ const MOST_LISTED = 65_536;
 /** Rows between two checks of the clock. */
 const ROWS_AT_ONCE = 8_192;
 
-/** Adds `rows` to a change set, unless there are more than `MOST_LISTED`. In time slices. */
+/**
+ * Adds `rows`, in the order of the timeline, to a change set, unless there are more than
+ * `MOST_LISTED`. In time slices.
+ */
 export async function findChanged({ events }: Timeline, revisions: Revisions): Promise<Revisions> {
   const changed = changedRows(revisions);
   const found: number[] = [];
-  for (let row = 0; row < events.count; row++) {
-    if (row % ROWS_AT_ONCE === 0 && slice.isOver()) await slice.pass();
-    if (rowHasChanged(events, changed, row)) found.push(row);
-    if (found.length > MOST_LISTED) return revisions;
+  for (const { from, to, shift } of rangesOf(events.runs, 0, events.count)) {
+    for (let at = from; at < to; at++) {
+      if (at % ROWS_AT_ONCE === 0 && slice.isOver()) await slice.pass();
+      if (rowHasChanged(events, changed, at + shift)) found.push(at + shift);
+      if (found.length > MOST_LISTED) return revisions;
+    }
   }
   const rows = sharedIntegers(found.length);
   rows.set(found);

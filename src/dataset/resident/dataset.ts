@@ -159,7 +159,7 @@ export class ResidentDataset implements Dataset {
 
   points(query: PointsQuery): AsyncIterable<Standings> {
     const isWithin = async (board: number) => !(await this.#hasEventOutside(query, board));
-    return this.held.standings.stream(query, this.held.visibility.of(query.scope), this.held, isWithin);
+    return this.held.standings.stream(query, this.held.visibility.of(query.scope), isWithin);
   }
 
   /** Whether an event on the board, inside the scope, lies before or after the range. */

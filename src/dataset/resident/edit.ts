@@ -6,6 +6,7 @@ import { inSlices, slice } from '../../system/time-slice.ts';
 import { firstPlace } from '../first-place.ts';
 import { sharedIntegers } from '../shared-arrays.ts';
 import { TextColumn } from '../text-column.ts';
+import type { Sections } from './sections.ts';
 
 interface Run {
   /** Whether the rows are those of the new column, or of the one before. */
@@ -29,7 +30,7 @@ interface ReplacedRows {
 const ROWS_AT_ONCE = 16_384;
 const TEXTS_AT_ONCE = 1_024;
 /** Binary searches between two checks of the clock. */
-export const SEARCHES_AT_ONCE = 512;
+const SEARCHES_AT_ONCE = 512;
 /** The rows that could be copied in the time that a run takes by itself. */
 const ROWS_PER_RUN = 16;
 
@@ -75,21 +76,12 @@ export function replacementsOf(length: number, rows: Int32Array): Edit {
   );
 }
 
-/**
- * Takes some rows from a new column that numbers them in the same way, and all that it has beyond
- * the earlier `length`. `rows` ascend; `count` is the length of the new column.
- */
-export function updatesOf(length: number, rows: Int32Array, count: number): Edit {
+/** Keeps sections of rows, one after the other, and leaves out all others. In time slices. */
+export async function keptRows({ starts, ends }: Sections): Promise<Edit> {
   const runs: Run[] = [];
-  let at = 0;
-  for (const row of rows) {
-    if (row >= length) break;
-    addRun(runs, { isNew: false, from: at, to: row });
-    addRun(runs, { isNew: true, from: row, to: row + 1 });
-    at = row + 1;
-  }
-  addRun(runs, { isNew: false, from: at, to: length });
-  addRun(runs, { isNew: true, from: length, to: count });
+  await inSlices(0, starts.length, (from, to) => {
+    for (let at = from; at < to; at++) addRun(runs, { isNew: false, from: starts[at]!, to: ends[at]! });
+  });
   return runs;
 }
 

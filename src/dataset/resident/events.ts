@@ -1,6 +1,7 @@
 /** Counts over the events of a selection. */
 import { inSlices } from '../../system/time-slice.ts';
 import type { EventRows } from '../event-rows.ts';
+import { firstPlace } from '../first-place.ts';
 import type { EventBatch, EventTally, Occurrences } from '../query.ts';
 import type { Selection } from '../selection.ts';
 import { isWhole, openFound, streamSelection } from '../timeline.ts';
@@ -49,19 +50,34 @@ export async function growTally(
   added: EventBatch,
   sizes: ColumnSizes,
 ): Promise<EventTally> {
-  const grow = async (column: TalliedColumn, values: number) => {
-    const count = await DenseCount.of(values, before[column]);
-    count.add(added[column]);
-    return count;
-  };
-  const counts = {
+  const grow = async (column: TalliedColumn, values: number) =>
+    addKnown(before[column], added[column]) ?? (await addAll(before[column], added[column], values));
+  return {
+    events: before.events + added.count,
     kind: await grow('kind', sizes.kinds),
     actor: await grow('actor', sizes.users),
     owner: await grow('owner', sizes.users),
     board: await grow('board', sizes.boards),
     pin: await grow('pin', sizes.pins),
   };
-  return { events: before.events + added.count, ...(await occurrencesOf(counts)) };
+}
+
+/** Undefined if a value occurs for the first time, or if the indices do not ascend. */
+function addKnown({ index, count }: Occurrences, values: Int32Array): Occurrences | undefined {
+  const counts = count.slice();
+  for (const value of values) {
+    if (value < 0) continue;
+    const place = firstPlace(0, index.length, (at) => index[at]! >= value);
+    if (index[place] !== value) return undefined;
+    counts[place]! += 1;
+  }
+  return { index, count: counts };
+}
+
+async function addAll(before: Occurrences, values: Int32Array, size: number): Promise<Occurrences> {
+  const count = await DenseCount.of(size, before);
+  count.add(values);
+  return await count.occurrences();
 }
 
 type TalliedColumn = Exclude<keyof EventTally, 'events' | 'selection'>;

@@ -3,46 +3,32 @@
  * (decision 47). What has not changed is shared. The earlier data stay as they are, for responses
  * that are under way.
  */
-import { inSlices } from '../../system/time-slice.ts';
+import { slice } from '../../system/time-slice.ts';
 import type { ChangedRecords, DatasetChanges } from '../changes.ts';
 import { collectRuns } from '../columns.ts';
 import type { Dataset } from '../dataset.ts';
-import {
-  type EventRows,
-  extendEventRows,
-  makeEventRows,
-  ROW_WORDS,
-  setEventRows,
-  timestampOf,
-} from '../event-rows.ts';
-import { firstPlace } from '../first-place.ts';
+import { addEventRows, type EventRows, makeEventRows, ROW_WORDS, timestampOf } from '../event-rows.ts';
 import type { EventBatch } from '../query.ts';
 import { type Boards, makeRecords, type RecordColumns, type RecordTable, type Users } from '../records.ts';
-import { sharedFlags, sharedIntegers } from '../shared-arrays.ts';
-import { AwardHistory } from './award-history.ts';
+import { rangesOf, rowAt } from '../row-runs.ts';
+import { copyTo, sharedFlags, sharedIntegers } from '../shared-arrays.ts';
 import type { Holdings } from './dataset.ts';
 import {
   type Edit,
   editColumn,
-  editOffsets,
   editTexts,
-  inRuns,
   insertionsBefore,
   lengthAfter,
   placesIn,
   replacementsOf,
-  rowsOf,
-  SEARCHES_AT_ONCE,
-  updatesOf,
 } from './edit.ts';
 import { growTally } from './events.ts';
+import { growPoints } from './grow-points.ts';
 import { IdIndex } from './id-index.ts';
 import { readBoardNames, readUserNames } from './names.ts';
-import { indexByUser, orderStandings, PointsIndex } from './points-totals.ts';
-import { indexRows, type RowIndex } from './row-index.ts';
-import { RowNumbers } from './row-numbers.ts';
+import { addRows, type RowIndex, replaceLists, rowsOf } from './row-index.ts';
 import { indexBoardPeople, ScopeMask } from './scope-mask.ts';
-import { ResidentTimeline } from './timeline.ts';
+import { openTimeline, ResidentTimeline } from './timeline.ts';
 
 /** `stored` is the later version. Throws if the changes are not all that it has. */
 export async function growHoldings(
@@ -147,20 +133,22 @@ async function growUserNames(before: Holdings, { hasUsers }: DatasetChanges, sto
 }
 
 async function growPeople(
-  { visibility, sizes }: Holdings,
+  { visibility }: Holdings,
   { boards, ofBoards }: DatasetChanges,
   count: number,
 ): Promise<RowIndex> {
-  const { offsets, rows } = visibility.boardPeople;
-  if (boards.length === 0 && count === sizes.boards) return visibility.boardPeople;
-  const added = await indexBoardPeople(await collectRuns(ofBoards.boardPeople()), count);
-  const groups = updatesOf(sizes.boards, boards, count);
-  const edit = rowsOf(groups, offsets, added.offsets);
-  return {
-    offsets: await editOffsets(groups, offsets, added.offsets),
-    rows: await editIntegers(edit, rows, added.rows),
-  };
+  if (boards.length === 0) return visibility.boardPeople;
+  const people = await indexBoardPeople(await collectRuns(ofBoards.boardPeople()), count);
+  const lists = Array.from(boards, (board) => [board, rowsOf(people, board)] as const);
+  return await replaceLists(visibility.boardPeople, new Map(lists));
 }
+
+/**
+ * When the runs of rows have fewer rows than this on average, and there are more than a few, the
+ * rows are put in order: reading all of them would take noticeably longer.
+ */
+const LEAST_RUN_ROWS = 256;
+const FEW_RUNS = 64;
 
 /** The dimensions of the later version, and what its timeline refers to. */
 interface Later {
@@ -170,125 +158,36 @@ interface Later {
 }
 
 async function growTimeline(
-  { events, byBoard, byActor }: ResidentTimeline,
+  { events: before, byBoard, byActor }: ResidentTimeline,
   added: EventBatch,
   { sizes, visibility, lastSequence }: Later,
 ): Promise<ResidentTimeline> {
   // New events are behind those of the same instant, because their sequences are larger.
-  const places = await placesIn(
-    events.count,
-    added.count,
-    (place, row) => timestampOf(events, place) > added.timestampMs[row]!,
+  const isBehind = (row: number, timestampMs: number) => timestampOf(before, row) > timestampMs;
+  const places = await placesIn(before.count, added.count, (position, row) =>
+    isBehind(rowAt(before.runs, position), added.timestampMs[row]!),
   );
-  const numbers = new RowNumbers(places, events.count);
+  const events = await addEventRows(before, added, places);
+  if (events.runs.starts.length > Math.max(FEW_RUNS, events.count / LEAST_RUN_ROWS))
+    return await openTimeline(await inOrder(events), sizes, visibility, lastSequence);
+  const add = (index: RowIndex, values: Int32Array) =>
+    addRows(index, before.count, values, (row, one) => isBehind(row, added.timestampMs[one - before.count]!));
   return new ResidentTimeline(
-    await growEvents(events, added, places),
-    await growIndex(byBoard, added.board, sizes.boards, numbers),
-    await growIndex(byActor, added.actor, sizes.users, numbers),
+    events,
+    await add(byBoard, added.board),
+    await add(byActor, added.actor),
     visibility,
     lastSequence,
   );
 }
 
-async function growEvents(before: EventRows, batch: EventBatch, places: Int32Array): Promise<EventRows> {
-  if (batch.count === 0) return before;
-  const areLatest = places[0] === before.count;
-  const extended = areLatest ? extendEventRows(before, batch) : undefined;
-  if (extended !== undefined) return extended;
-  const added = makeEventRows(batch.count);
-  setEventRows(added, batch, 0);
-  const edit = insertionsBefore(before.count, places);
-  const events = makeEventRows(lengthAfter(edit));
-  await editColumn(edit, before.words, added.words, events.words, ROW_WORDS);
-  return events;
-}
-
-/** `values`: those of the new rows. `count`: the number of possible values afterwards. */
-async function growIndex(
-  { offsets: offsetsBefore, rows: before }: RowIndex,
-  values: Int32Array,
-  count: number,
-  numbers: RowNumbers,
-): Promise<RowIndex> {
-  const added = await indexRows(values, count);
-  const places = new Int32Array(added.rows.length);
-  const find = (first: number, end: number) => {
-    for (let at = first; at < end; at++) {
-      const row = added.rows[at]!;
-      const from = offsetsBefore[values[row]!] ?? before.length;
-      const to = offsetsBefore[values[row]! + 1] ?? before.length;
-      places[at] = firstPlace(from, to, (place) => before[place]! >= numbers.places[row]!);
-    }
-  };
-  await inSlices(0, places.length, find, SEARCHES_AT_ONCE);
-  const edit = insertionsBefore(before.length, places);
-  const rows = sharedIntegers(lengthAfter(edit));
-  await inRuns(edit, ({ isNew, from, to }, at) => {
-    if (isNew) for (let place = from; place < to; place++) rows[at++] = numbers.ofNew(added.rows[place]!);
-    else numbers.ofEarlier(before.subarray(from, to), rows, at);
-  });
-  const offsets = sharedIntegers(count + 1);
-  await inSlices(0, count + 1, (from, to) => {
-    for (let value = from; value < to; value++) {
-      offsets[value] = (offsetsBefore[value] ?? before.length) + added.offsets[value]!;
-    }
-  });
-  return { offsets, rows };
-}
-
-/** The users and boards, and the policy, of the later version. */
-interface Counted {
-  readonly users: IdIndex;
-  readonly boards: IdIndex;
-  readonly policy: string;
-}
-
-async function growPoints(
-  before: PointsIndex,
-  { boards: changed, ofBoards }: DatasetChanges,
-  { users, boards, policy }: Counted,
-): Promise<PointsIndex> {
-  const { held } = before;
-  const hasSameGroups =
-    boards.count === groupsOf(held.offsets) && users.count === groupsOf(held.byUser.offsets);
-  if (changed.length === 0 && hasSameGroups) return before;
-  const parts = await collectRuns(ofBoards.standings());
-  const { held: added } = await orderStandings(parts, ofBoards.earnings(), users, boards, policy);
-  const groups = updatesOf(groupsOf(held.offsets), changed, boards.count);
-  const edit = rowsOf(groups, held.offsets, added.offsets);
-  const [from, to] = [held.standings, added.standings];
-  const standings = {
-    count: lengthAfter(edit),
-    user: await editIntegers(edit, from.user, to.user),
-    board: await editIntegers(edit, from.board, to.board),
-    totalPoints: await editDoubles(edit, from.totalPoints, to.totalPoints),
-    participationScore: await editDoubles(edit, from.participationScore, to.participationScore),
-  };
-  return new PointsIndex({
-    standings,
-    imported: await editFlags(edit, held.imported, added.imported),
-    offsets: await editOffsets(groups, held.offsets, added.offsets),
-    byUser: await indexByUser(standings, users, boards),
-    earnings: await growEarnings(edit, held.earnings, added.earnings),
-    policyOf: added.policyOf,
-  });
-}
-
-function groupsOf(offsets: Int32Array): number {
-  return offsets.length - 1;
-}
-
-/** `standings`: the edit of the points totals. */
-async function growEarnings(
-  standings: Edit,
-  before: AwardHistory,
-  added: AwardHistory,
-): Promise<AwardHistory> {
-  const [from, to] = [before.parts, added.parts];
-  const edit = rowsOf(standings, from.offsets, to.offsets);
-  return new AwardHistory({
-    offsets: await editOffsets(standings, from.offsets, to.offsets),
-    timestampMs: await editDoubles(edit, from.timestampMs, to.timestampMs),
-    sums: await editDoubles(edit, from.sums, to.sums),
-  });
+/** Copies the rows in the order of the timeline. */
+async function inOrder({ runs, count, words }: EventRows): Promise<EventRows> {
+  const ordered = makeEventRows(count);
+  for (const { from, to, shift } of rangesOf(runs, 0, count)) {
+    const rows = words.subarray((from + shift) * ROW_WORDS, (to + shift) * ROW_WORDS);
+    await copyTo(ordered.words, rows, from * ROW_WORDS);
+    if (slice.isOver()) await slice.pass();
+  }
+  return ordered;
 }

@@ -2,7 +2,15 @@
 
 import type { Dataset } from '../dataset.ts';
 import { type EventRows, eventRowsOf } from '../event-rows.ts';
-import { EVENTS, type Image, type ImageArray, ImageReader, imageBytes, textArrays } from '../image.ts';
+import {
+  EXTENDED,
+  type Image,
+  type ImageArray,
+  type ImagePieces,
+  ImageReader,
+  imageBytes,
+  textArrays,
+} from '../image.ts';
 import type { EventTally } from '../query.ts';
 import { makeRecords, RECORDS, type RecordColumns, type RecordTable } from '../records.ts';
 import { TextColumn } from '../text-column.ts';
@@ -10,38 +18,45 @@ import { AwardHistory } from './award-history.ts';
 import type { Holdings } from './dataset.ts';
 import { IdIndex } from './id-index.ts';
 import { readBoardNames, readUserNames } from './names.ts';
+import type { PointsIds } from './ordered-totals.ts';
 import { PointsIndex, readPolicies } from './points-totals.ts';
 import type { RowIndex } from './row-index.ts';
 import { ScopeMask } from './scope-mask.ts';
 import { ResidentTimeline } from './timeline.ts';
 
+type NamedArrays = readonly (readonly [string, ImageArray | readonly ImageArray[]])[];
+
 const TALLIED = ['kind', 'actor', 'owner', 'board', 'pin'] as const;
 
 /** Names of LMS are left out: they are few, and texts in maps. */
-export function imageOf({ records, users, boards, visibility, timeline, tally, standings }: Holdings): Image {
+export function imageOf(holdings: Holdings): ImagePieces {
+  const { records, users, boards, visibility, timeline, tally, standings } = holdings;
   const { held } = standings;
-  const arrays: (readonly [string, ImageArray])[] = [
+  const arrays: NamedArrays = [
     ...(Object.keys(RECORDS) as RecordTable[]).flatMap((table) => recordArrays(table, records[table])),
     ['users by id', users.byId],
     ['boards by id', boards.byId],
     ...indexArrays('board people', visibility.boardPeople),
-    [EVENTS, timeline.events.words],
+    [EXTENDED.events, timeline.events.words],
+    ['event runs', timeline.events.runs.rows],
+    ['event runs starts', timeline.events.runs.starts],
     ...indexArrays('events by board', timeline.byBoard),
     ...indexArrays('events by actor', timeline.byActor),
     ...TALLIED.flatMap((column) => [
       [`tally ${column}`, tally[column].index] as const,
       [`tally ${column} counts`, tally[column].count] as const,
     ]),
-    ['points user', held.standings.user],
-    ['points board', held.standings.board],
-    ['points total', held.standings.totalPoints],
-    ['points score', held.standings.participationScore],
-    ['points imported', held.imported],
-    ['points by board', held.offsets],
-    ...indexArrays('points by user', held.byUser),
-    ['awards offsets', held.earnings.parts.offsets],
-    ['awards time', held.earnings.parts.timestampMs],
-    ['awards sums', held.earnings.parts.sums],
+    [EXTENDED.user, held.standings.user],
+    [EXTENDED.board, held.standings.board],
+    [EXTENDED.totalPoints, held.standings.totalPoints],
+    [EXTENDED.participationScore, held.standings.participationScore],
+    [EXTENDED.imported, held.imported],
+    ['points of boards starts', held.sections.starts],
+    ['points of boards ends', held.sections.ends],
+    ...indexArrays('boards with points by user', held.boardsByUser),
+    [EXTENDED.awardOffsets, held.earnings.parts.offsets],
+    [EXTENDED.awardTimes, held.earnings.parts.timestampMs],
+    [EXTENDED.awardSums, held.earnings.parts.sums],
   ];
   return new Map(arrays);
 }
@@ -62,7 +77,8 @@ export async function holdingsOf(image: Image, stored: Dataset): Promise<Holding
   const users = await IdIndex.of(records.users, reader.integers('users by id'));
   const boards = await IdIndex.of(records.boards, reader.integers('boards by id'));
   const visibility = new ScopeMask(boards, users, indexOf(reader, 'board people'));
-  const events = eventRowsOf(reader.integers(EVENTS));
+  const runs = { starts: reader.integers('event runs starts'), rows: reader.integers('event runs') };
+  const events = eventRowsOf(reader.integers(EXTENDED.events), runs);
   if (events.count !== stored.counts.events) throw new Error('an image has events of a different version');
   return {
     records,
@@ -80,7 +96,7 @@ export async function holdingsOf(image: Image, stored: Dataset): Promise<Holding
     ),
     sizes: { ...stored.counts, kinds: stored.kinds.length },
     tally: tallyOf(reader, events),
-    standings: pointsOf(reader, stored.policy, boards),
+    standings: pointsOf(reader, stored.policy, { users, boards }),
   };
 }
 
@@ -103,15 +119,29 @@ async function recordsOf<T extends RecordTable>(reader: ImageReader, table: T): 
   return await makeRecords(table, async (name, kind) => read[kind](`${table} ${name}`));
 }
 
-function indexArrays(name: string, { offsets, rows }: RowIndex): readonly (readonly [string, ImageArray])[] {
+function indexArrays(name: string, { offsets, rows, replaced }: RowIndex): NamedArrays {
+  const lists = [...replaced.values()];
   return [
     [`${name} offsets`, offsets],
     [`${name} rows`, rows],
+    [`${name} replaced`, Int32Array.from(replaced.keys())],
+    [`${name} replaced lengths`, Int32Array.from(lists, ({ length }) => length)],
+    [`${name} replaced rows`, [new Int32Array(0), ...lists]],
   ];
 }
 
 function indexOf(reader: ImageReader, name: string): RowIndex {
-  return { offsets: reader.integers(`${name} offsets`), rows: reader.integers(`${name} rows`) };
+  const values = reader.integers(`${name} replaced`);
+  const lengths = reader.integers(`${name} replaced lengths`);
+  const lists = reader.integers(`${name} replaced rows`);
+  const replaced = new Map<number, Int32Array>();
+  let at = 0;
+  for (const [place, value] of values.entries()) {
+    replaced.set(value, lists.subarray(at, at + lengths[place]!));
+    at += lengths[place]!;
+  }
+  const [offsets, rows] = [reader.integers(`${name} offsets`), reader.integers(`${name} rows`)];
+  return { offsets, rows, replaced };
 }
 
 function tallyOf(reader: ImageReader, { count }: EventRows): EventTally {
@@ -129,24 +159,28 @@ function tallyOf(reader: ImageReader, { count }: EventRows): EventTally {
   };
 }
 
-function pointsOf(reader: ImageReader, policy: string, boards: IdIndex): PointsIndex {
-  const user = reader.integers('points user');
+function pointsOf(reader: ImageReader, policy: string, ids: PointsIds): PointsIndex {
+  const user = reader.integers(EXTENDED.user);
   return new PointsIndex({
+    ids,
     standings: {
       count: user.length,
       user,
-      board: reader.integers('points board'),
-      totalPoints: reader.doubles('points total'),
-      participationScore: reader.doubles('points score'),
+      board: reader.integers(EXTENDED.board),
+      totalPoints: reader.doubles(EXTENDED.totalPoints),
+      participationScore: reader.doubles(EXTENDED.participationScore),
     },
-    imported: reader.flags('points imported'),
-    offsets: reader.integers('points by board'),
-    byUser: indexOf(reader, 'points by user'),
+    imported: reader.flags(EXTENDED.imported),
+    sections: {
+      starts: reader.integers('points of boards starts'),
+      ends: reader.integers('points of boards ends'),
+    },
+    boardsByUser: indexOf(reader, 'boards with points by user'),
     earnings: new AwardHistory({
-      offsets: reader.integers('awards offsets'),
-      timestampMs: reader.doubles('awards time'),
-      sums: reader.doubles('awards sums'),
+      offsets: reader.integers(EXTENDED.awardOffsets),
+      timestampMs: reader.doubles(EXTENDED.awardTimes),
+      sums: reader.doubles(EXTENDED.awardSums),
     }),
-    policyOf: readPolicies(policy, boards),
+    policyOf: readPolicies(policy, ids.boards),
   });
 }

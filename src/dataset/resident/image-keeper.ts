@@ -1,5 +1,5 @@
 /** Keeps the memory images of a version for its next opening. */
-import { type Image, type ImagePlace, imageBytes } from '../image.ts';
+import { type ImagePieces, type ImagePlace, imageBytes } from '../image.ts';
 
 /** A version that is replaced sooner is not worth writing all of it once more. */
 const SERVED_MS = 60_000;
@@ -15,7 +15,7 @@ export class ImageKeeper {
   #isOver = false;
 
   /** Writes the image once the version has been served for a while. */
-  keep(place: ImagePlace, image: Image): void {
+  keep(place: ImagePlace, image: ImagePieces): void {
     if (this.#isOver || imageBytes(image) < LEAST_BYTES) return;
     let kept: Promise<void> | undefined;
     const write = async () => {

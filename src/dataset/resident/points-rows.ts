@@ -2,27 +2,21 @@
 import { slice } from '../../system/time-slice.ts';
 import { firstPlace } from '../first-place.ts';
 import type { PointsQuery, PointsStart } from '../query.ts';
-import type { IdIndex } from './id-index.ts';
-import type { OrderedTotals } from './points-totals.ts';
-import { placesOf } from './row-index.ts';
+import { findTotal, type OrderedTotals } from './ordered-totals.ts';
+import { rowsOf } from './row-index.ts';
 import type { View } from './scope-mask.ts';
+import { sectionOf } from './sections.ts';
 
 /** Rows of a batch. */
 const ROWS_AT_ONCE = 2_048;
 /** Rows, and boards without rows, between two checks of the clock. */
 const LOOKED_AT_ONCE = 4_096;
 
-export interface PointsIds {
-  readonly users: IdIndex;
-  readonly boards: IdIndex;
-}
-
 type RowsAsked = Omit<PointsQuery, 'scope' | 'range'>;
 
 /** The visible rows of a query, in batches of which none is empty. */
 export async function* findPointsRows(
   totals: OrderedTotals,
-  ids: PointsIds,
   asked: RowsAsked,
   view: View,
 ): AsyncGenerator<Int32Array, void> {
@@ -32,7 +26,7 @@ export async function* findPointsRows(
   let looked = 0;
   let found = 0;
   let count = 0;
-  for (const row of rowsInOrder(totals, ids, asked)) {
+  for (const row of rowsInOrder(totals, asked)) {
     looked += 1;
     if (looked % LOOKED_AT_ONCE === 0 && slice.isOver()) await slice.pass();
     if (row === undefined || !isSeen(row)) continue;
@@ -58,37 +52,33 @@ function seenIn(
 }
 
 /** The rows after a place. A board without such rows is one `undefined`, to check the clock. */
-function* rowsInOrder(
-  totals: OrderedTotals,
-  ids: PointsIds,
-  asked: RowsAsked,
-): Generator<number | undefined, void> {
-  const isAfter = asked.after === undefined ? () => true : positionedAfter(totals, ids, asked.after);
-  const rows = asked.user === undefined ? undefined : totals.byUser.rows;
-  for (const { from, to } of sectionsOf(totals, ids, asked)) {
-    const first = firstPlace(from, to, (place) => isAfter(rows?.[place] ?? place));
+function* rowsInOrder(totals: OrderedTotals, asked: RowsAsked): Generator<number | undefined, void> {
+  const { user } = asked;
+  const isAfter = asked.after === undefined ? () => true : positionedAfter(totals, asked.after);
+  const boards = user === undefined ? [] : rowsOf(totals.boardsByUser, user);
+  const sections = user === undefined ? sectionsOf(totals, asked) : [{ from: 0, to: boards.length }];
+  const rowAt = (place: number) => (user === undefined ? place : findTotal(totals, boards[place]!, user).row);
+  for (const { from, to } of sections) {
+    const first = firstPlace(from, to, (place) => isAfter(rowAt(place)));
     if (first === to) yield undefined;
-    for (let place = first; place < to; place++) yield rows?.[place] ?? place;
+    for (let place = first; place < to; place++) yield rowAt(place);
   }
 }
 
-/** Positions of rows, or of rows in the index of users for the rows of one user. */
+/** The rows of the board, or of all boards from the one of `after` on. */
 function* sectionsOf(
-  { offsets, byUser }: OrderedTotals,
-  { boards }: PointsIds,
-  { board, user, after }: RowsAsked,
+  { sections, ids: { boards } }: OrderedTotals,
+  { board, after }: RowsAsked,
 ): Generator<{ readonly from: number; readonly to: number }, void> {
-  if (user !== undefined) yield placesOf(byUser.offsets, user);
-  else if (board !== undefined) yield placesOf(offsets, board);
+  if (board !== undefined) yield sectionOf(sections, board);
   else {
     const first = after === undefined ? 0 : boards.placeFrom(after.boardId);
-    for (let place = first; place < boards.count; place++) yield placesOf(offsets, boards.byId[place]!);
+    for (let place = first; place < boards.count; place++) yield sectionOf(sections, boards.byId[place]!);
   }
 }
 
 function positionedAfter(
-  { standings }: OrderedTotals,
-  { users, boards }: PointsIds,
+  { standings, ids: { users, boards } }: OrderedTotals,
   { boardId, userId }: PointsStart,
 ): (row: number) => boolean {
   const nextBoard = boards.placeAfter(boardId);

@@ -6,7 +6,6 @@ import { type BoardPolicy, policyOf, readPolicy } from '../../points/policy.ts';
 import { participationScore, totalPoints } from '../../points/score.ts';
 import { inSlices, slice } from '../../system/time-slice.ts';
 import { joinDoubles, joinFlags, joinIntegers } from '../columns.ts';
-import { firstPlace } from '../first-place.ts';
 import {
   isBounded,
   isEmptyRange,
@@ -15,12 +14,15 @@ import {
   type StandingsQuery,
   type TimeRange,
 } from '../query.ts';
+import { growable } from '../shared-arrays.ts';
 import type { EarningRows, StandingRows } from '../tables.ts';
 import { AwardHistory, type Earned } from './award-history.ts';
 import type { IdIndex } from './id-index.ts';
-import { findPointsRows, type PointsIds } from './points-rows.ts';
-import { indexRows, orderRows, placesOf, type RowIndex } from './row-index.ts';
+import { findTotal, indexBoards, type OrderedTotals, type PointsIds } from './ordered-totals.ts';
+import { findPointsRows } from './points-rows.ts';
+import { indexRows, orderRows, rowsOf } from './row-index.ts';
 import type { View } from './scope-mask.ts';
+import { sectionOf } from './sections.ts';
 
 const NO_ONE: Standings = standingsOf(0);
 /** Sums between two checks of the clock; each sum takes two searches. */
@@ -34,58 +36,55 @@ export async function orderStandings(
   boards: IdIndex,
   policy: string,
 ): Promise<PointsIndex> {
+  const totals = await orderTotals(parts, earned, { users, boards });
+  const boardsByUser = await indexBoards(totals.standings, totals.ids);
+  return new PointsIndex({ ...totals, boardsByUser, policyOf: readPolicies(policy, boards) });
+}
+
+/** As `orderStandings`, without what is known of all boards. */
+export async function orderTotals(
+  parts: readonly StandingRows[],
+  earned: AsyncIterable<EarningRows>,
+  ids: PointsIds,
+): Promise<Omit<TotalsHeld, 'boardsByUser' | 'policyOf'>> {
+  const { users, boards } = ids;
   const { imported: flags, ...read } = await joinStandings(parts);
   const byBoard = await indexRows(read.board, boards.count);
   await orderRows(byBoard, (row) => users.ranks[read.user[row]!]!);
-  const standings = standingsOf(read.count);
-  const imported = new Uint8Array(read.count);
+  const standings = heldStandings(read.count);
+  const imported = growable(Uint8Array, read.count);
   await inSlices(0, read.count, (from, to) => {
     gather(read, byBoard.rows, standings, from, to);
     for (let row = from; row < to; row++) imported[row] = flags[byBoard.rows[row]!]!;
   });
-  const byUser = await indexByUser(standings, users, boards);
-  const ordered = { standings, offsets: byBoard.offsets, byUser };
-  return new PointsIndex({
-    ...ordered,
-    imported,
-    earnings: await readEarnings(earned, { ...ordered, imported }, users),
-    policyOf: readPolicies(policy, boards),
-  });
+  const { offsets } = byBoard;
+  const sections = { starts: offsets.subarray(0, -1), ends: offsets.subarray(1) };
+  const ordered = { ids, standings, sections, imported };
+  return { ...ordered, earnings: await readEarnings(earned, ordered) };
 }
 
-/** The rows of each user, ascending by board id. */
-export async function indexByUser(standings: Standings, users: IdIndex, boards: IdIndex): Promise<RowIndex> {
-  const byUser = await indexRows(standings.user, users.count);
-  // The rows are in the order of the boards, so those of each user are, too.
-  if (!(await boards.isInOrder())) await orderRows(byUser, (row) => boards.ranks[standings.board[row]!]!);
-  return byUser;
-}
+type TotalsSearched = Omit<OrderedTotals, 'boardsByUser'> & Pick<TotalsHeld, 'imported'>;
 
 async function readEarnings(
   earned: AsyncIterable<EarningRows>,
-  totals: Pick<TotalsHeld, 'standings' | 'offsets' | 'imported'>,
-  users: IdIndex,
+  totals: TotalsSearched,
 ): Promise<AwardHistory> {
   const parts: Earned[] = [];
   for await (const batch of earned) {
     if (slice.isOver()) await slice.pass();
-    parts.push(earnedOf(batch, totals, users));
+    parts.push(earnedOf(batch, totals));
   }
   return await AwardHistory.of(parts, totals.standings.count);
 }
 
 /** Leaves out the rows of users who have no points total on the board, or an imported one. */
-function earnedOf(
-  { board, user, timestampMs, points }: EarningRows,
-  totals: Pick<TotalsHeld, 'standings' | 'offsets' | 'imported'>,
-  users: IdIndex,
-): Earned {
+function earnedOf({ board, user, timestampMs, points }: EarningRows, totals: TotalsSearched): Earned {
   const standing: number[] = [];
   const rows: number[] = [];
   for (let row = 0; row < board.length; row++) {
-    const { place, found } = findStanding(totals, users, board[row]!, user[row]!);
-    if (!found || totals.imported[place] === 1) continue;
-    standing.push(place);
+    const total = findTotal(totals, board[row]!, user[row]!);
+    if (!total.isFound || totals.imported[total.row] === 1) continue;
+    standing.push(total.row);
     rows.push(row);
   }
   return {
@@ -93,20 +92,6 @@ function earnedOf(
     timestampMs: Float64Array.from(rows, (row) => timestampMs[row]!),
     points: Float64Array.from(rows, (row) => points[row]!),
   };
-}
-
-/** The position of the points total of a pair, or the position at which it would be inserted. */
-function findStanding(
-  { standings, offsets }: Pick<OrderedTotals, 'standings' | 'offsets'>,
-  { ranks }: IdIndex,
-  board: number,
-  user: number,
-): { readonly place: number; readonly found: boolean } {
-  const from = offsets[board] ?? standings.count;
-  const to = offsets[board + 1] ?? standings.count;
-  const rank = ranks[user]!;
-  const place = firstPlace(from, to, (row) => ranks[standings.user[row]!]! >= rank);
-  return { place, found: place < to && standings.user[place] === user };
 }
 
 /** The policy of a board by its index (decision 23). */
@@ -118,17 +103,6 @@ export function readPolicies(text: string, boards: IdIndex): (board: number) => 
     if (board !== undefined) own.set(board, policyOf(policy, id));
   }
   return (board) => own.get(board) ?? policy.default;
-}
-
-export interface OrderedTotals {
-  /**
-   * Board by board, ascending by user id within each: those of board `b` are at
-   * `[offsets[b], offsets[b + 1])`.
-   */
-  readonly standings: Standings;
-  readonly offsets: Int32Array;
-  /** The rows of each user, ascending by board id. */
-  readonly byUser: RowIndex;
 }
 
 export interface TotalsHeld extends OrderedTotals {
@@ -162,13 +136,12 @@ export class PointsIndex {
   async *stream(
     query: Omit<PointsQuery, 'scope'>,
     view: View,
-    ids: PointsIds,
     isWithin: (board: number) => Promise<boolean>,
   ): AsyncGenerator<Standings, void> {
     const { range } = query;
     if (isEmptyRange(range)) return;
     const isBoardWithin = rememberLatest(isWithin);
-    for await (const rows of findPointsRows(this.held, ids, query, view)) {
+    for await (const rows of findPointsRows(this.held, query, view)) {
       yield await this.#gathered(rows, range, isBoardWithin);
       if (slice.isOver()) await slice.pass();
     }
@@ -207,15 +180,14 @@ export class PointsIndex {
 
   /** The rows inside the scope. */
   async #rowsOf(of: StandingsQuery['of'], { boards, people }: View): Promise<Int32Array> {
-    const { standings, byUser } = this.held;
-    const rows = 'user' in of ? byUser.rows : undefined;
-    const { from, to } =
-      'user' in of ? placesOf(byUser.offsets, of.user) : placesOf(this.held.offsets, of.board);
+    const { standings, boardsByUser, sections } = this.held;
+    const ofUser = 'user' in of ? rowsOf(boardsByUser, of.user) : undefined;
+    const { from, to } = 'board' in of ? sectionOf(sections, of.board) : { from: 0, to: ofUser!.length };
     const found = new Int32Array(to - from);
     let count = 0;
     await inSlices(from, to, (first, end) => {
       for (let place = first; place < end; place++) {
-        const row = rows === undefined ? place : rows[place]!;
+        const row = 'board' in of ? place : findTotal(this.held, ofUser![place]!, of.user).row;
         if (boards !== undefined && boards[standings.board[row]!] !== 1) continue;
         if (people !== undefined && people[standings.user[row]!] !== 1) continue;
         found[count++] = row;
@@ -253,6 +225,16 @@ function rememberLatest(isWithin: (board: number) => Promise<boolean>): (board: 
   return (board) => {
     if (latest?.board !== board) latest = { board, within: isWithin(board) };
     return latest.within;
+  };
+}
+
+function heldStandings(count: number): Standings {
+  return {
+    count,
+    user: growable(Int32Array, count),
+    board: growable(Int32Array, count),
+    totalPoints: growable(Float64Array, count),
+    participationScore: growable(Float64Array, count),
   };
 }
 

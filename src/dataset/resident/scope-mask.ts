@@ -9,7 +9,7 @@ import { joinIntegers } from '../columns.ts';
 import { sharedFlags } from '../shared-arrays.ts';
 import type { PairRows } from '../tables.ts';
 import type { IdIndex } from './id-index.ts';
-import { indexRows, type RowIndex } from './row-index.ts';
+import { indexRows, listsOf, type RowIndex, rowsOf } from './row-index.ts';
 
 /** Flags by index, 1 for visible; absent if everything is visible. */
 export interface View {
@@ -34,11 +34,12 @@ export type BoardPeople = RowIndex;
 
 export async function indexBoardPeople(parts: readonly PairRows[], boards: number): Promise<BoardPeople> {
   const users = await joinIntegers(parts.map((part) => part.user));
-  const { offsets, rows } = await indexRows(await joinIntegers(parts.map((part) => part.board)), boards);
+  const index = await indexRows(await joinIntegers(parts.map((part) => part.board)), boards);
+  const { rows } = index;
   await inSlices(0, rows.length, (from, to) => {
     for (let place = from; place < to; place++) rows[place] = users[rows[place]!]!;
   });
-  return { offsets, rows };
+  return index;
 }
 
 export class ScopeMask {
@@ -104,9 +105,8 @@ export class ScopeMask {
   }
 
   *#peopleOf(boards: Int32Array | undefined): Generator<Int32Array, void> {
-    const { offsets, rows } = this.boardPeople;
-    if (boards === undefined) yield rows;
-    for (const board of boards ?? []) yield rows.subarray(offsets[board], offsets[board + 1]);
+    if (boards === undefined) yield* listsOf(this.boardPeople);
+    for (const board of boards ?? []) yield rowsOf(this.boardPeople, board);
   }
 }
 

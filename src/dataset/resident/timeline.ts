@@ -12,10 +12,11 @@ import {
   timestampOf,
 } from '../event-rows.ts';
 import type { EventPosition, EventQuery, TimeRange } from '../query.ts';
+import { areInOrder, rowAt } from '../row-runs.ts';
 import type { Selection } from '../selection.ts';
 import { sharedIntegers } from '../shared-arrays.ts';
 import { changedRows, flagsOf, type Timeline } from '../timeline.ts';
-import { indexRows, placesOf, type RowIndex } from './row-index.ts';
+import { firstRowOf, indexRows, type RowIndex, rowsOf } from './row-index.ts';
 import type { ScopeMask, View } from './scope-mask.ts';
 
 /**
@@ -27,7 +28,9 @@ const LISTED_SHARE = 1 / 8;
 
 const NOTHING: Selection = { from: 0, to: 0 };
 
-/** Indexes the rows by board and by actor. `lastSequence` is that of the version. */
+/**
+ * Indexes rows that are in order by board and by actor. `lastSequence` is that of the version.
+ */
 export async function openTimeline(
   events: EventRows,
   sizes: { readonly boards: number; readonly users: number },
@@ -85,9 +88,8 @@ export class ResidentTimeline implements Timeline {
    * NaN if there is none.
    */
   firstMs(column: 'actor' | 'board', index: number): number {
-    const { offsets, rows } = column === 'actor' ? this.byActor : this.byBoard;
-    const { from, to } = placesOf(offsets, index);
-    return from === to ? Number.NaN : timestampOf(this.events, rows[from]!);
+    const first = firstRowOf(column === 'actor' ? this.byActor : this.byBoard, index);
+    return first === undefined ? Number.NaN : timestampOf(this.events, first);
   }
 
   /**
@@ -99,26 +101,22 @@ export class ResidentTimeline implements Timeline {
     view: View,
   ): Candidates {
     if (since?.rows !== undefined) {
-      const rows = this.#matching(since.rows, board, actor);
-      return { rows, from: 0, to: rows.length, ofBoards: false };
+      return listed(this.#matching(since.rows, board, actor), false);
     }
     if (board !== undefined) {
       const ofBoard = rowsOf(this.byBoard, board);
-      return actor === undefined ? ofBoard : this.#both(ofBoard, board, actor);
+      return listed(actor === undefined ? ofBoard : this.#both(ofBoard, board, actor), true);
     }
-    if (actor !== undefined) return { ...rowsOf(this.byActor, actor), ofBoards: false };
-    const listed = this.#list(view);
-    if (listed !== undefined) {
-      return { rows: listed, from: 0, to: listed.length, ofBoards: view.boardList !== undefined };
-    }
+    if (actor !== undefined) return listed(rowsOf(this.byActor, actor), false);
+    const ofScope = this.#list(view);
+    if (ofScope !== undefined) return listed(ofScope, view.boardList !== undefined);
     return { rows: undefined, from: 0, to: this.events.count, ofBoards: false };
   }
 
-  #both(ofBoard: ListedCandidates, board: number, actor: number): Candidates {
+  #both(ofBoard: Int32Array, board: number, actor: number): Int32Array {
     const ofActor = rowsOf(this.byActor, actor);
-    const fewer = ofActor.to - ofActor.from < ofBoard.to - ofBoard.from ? ofActor : ofBoard;
-    const matching = this.#matching(fewer.rows.subarray(fewer.from, fewer.to), board, actor);
-    return { rows: sharedCopy(matching), from: 0, to: matching.length, ofBoards: true };
+    const fewer = ofActor.length < ofBoard.length ? ofActor : ofBoard;
+    return sharedCopy(this.#matching(fewer, board, actor));
   }
 
   /** Filters rows by board and actor, where given. */
@@ -140,19 +138,31 @@ export class ResidentTimeline implements Timeline {
   }
 
   #listAnew({ boardList, peopleList }: View): Int32Array | undefined {
-    const { offsets, rows } = boardList === undefined ? this.byActor : this.byBoard;
+    const index = boardList === undefined ? this.byActor : this.byBoard;
     const values = boardList ?? peopleList;
     if (values === undefined) return undefined;
-    const total = values.reduce((sum, value) => sum + offsets[value + 1]! - offsets[value]!, 0);
+    const total = values.reduce((sum, value) => sum + rowsOf(index, value).length, 0);
     if (total > MOST_LISTED_ROWS || total > LISTED_SHARE * this.events.count) return undefined;
-    const listed = sharedIntegers(total);
+    const found = sharedIntegers(total);
     let at = 0;
     for (const value of values) {
-      const ofValue = rows.subarray(offsets[value], offsets[value + 1]);
-      listed.set(ofValue, at);
+      const ofValue = rowsOf(index, value);
+      found.set(ofValue, at);
       at += ofValue.length;
     }
-    return listed.sort();
+    // The numbers of rows that are in order can be compared natively.
+    return areInOrder(this.events.runs)
+      ? found.sort()
+      : found.sort((one, other) => this.#compare(one, other));
+  }
+
+  /** Negative if row `one` comes before row `other` in the timeline. */
+  #compare(one: number, other: number): number {
+    const { events } = this;
+    return (
+      timestampOf(events, one) - timestampOf(events, other) ||
+      sequenceOf(events, one) - sequenceOf(events, other)
+    );
   }
 
   #narrow(
@@ -179,7 +189,7 @@ export class ResidentTimeline implements Timeline {
     const { events } = this;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      const row = rows === undefined ? middle : rows[middle]!;
+      const row = rows === undefined ? rowAt(events.runs, middle) : rows[middle]!;
       const ms = timestampOf(events, row);
       const isAfter =
         ms > position.timestampMs ||
@@ -200,13 +210,8 @@ interface Candidates {
   readonly ofBoards: boolean;
 }
 
-interface ListedCandidates extends Candidates {
-  readonly rows: Int32Array;
-}
-
-/** Empty for a value that the index does not have. */
-function rowsOf({ offsets, rows }: RowIndex, value: number): ListedCandidates {
-  return { rows, ...placesOf(offsets, value), ofBoards: true };
+function listed(rows: Int32Array, ofBoards: boolean): Candidates {
+  return { rows, from: 0, to: rows.length, ofBoards };
 }
 
 function sharedCopy(rows: Int32Array): Int32Array {

@@ -6,7 +6,7 @@ import { access, copyFile, mkdtemp, readdir, readFile, rm, stat, writeFile } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, it } from 'node:test';
-import { eventRowsOf, extendEventRows, makeEventRows } from '../../../src/dataset/event-rows.ts';
+import { addEventRows, eventRowsOf, makeEventRows } from '../../../src/dataset/event-rows.ts';
 import type { Image } from '../../../src/dataset/image.ts';
 import { LEAST_GROWABLE_BYTES } from '../../../src/dataset/shared-arrays.ts';
 import { ImageFile } from '../../../src/store/version/read/image-file.ts';
@@ -62,8 +62,8 @@ it('has its events in memory that can grow', async () => {
   await imageOf('large', '3.image').write(new Map([['events', events.words]]));
   const words = (await imageOf('large', '3.image').read())?.get('events');
   assert.ok(words instanceof Int32Array);
-  const extended = extendEventRows(eventRowsOf(words), ONE_EVENT);
-  assert.equal(extended?.count, events.count + 1);
+  const extended = await addEventRows(eventRowsOf(words), ONE_EVENT, Int32Array.of(events.count));
+  assert.equal(extended.count, events.count + 1);
   assert.equal(extended.words.buffer, words.buffer);
 });
 

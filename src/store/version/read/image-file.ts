@@ -8,12 +8,14 @@ import { access, type FileHandle, open, readdir, rename, rm, stat } from 'node:f
 import { endianness } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import {
-  EVENTS,
+  EXTENDED,
   type Image,
   type ImageArray,
+  type ImagePieces,
   type ImagePlace,
   imageBytes,
   type MemoryFor,
+  piecesOf,
 } from '../../../dataset/image.ts';
 import { growableMemory } from '../../../dataset/shared-arrays.ts';
 import { freeDiskBytes } from '../../../system/free-disk.ts';
@@ -21,7 +23,8 @@ import { slice } from '../../../system/time-slice.ts';
 import { writeWhole } from '../../../system/write-whole.ts';
 
 /** Increment when the arrays or their meaning change: servers then write new images. */
-const FORMAT = 1;
+const FORMAT = 2;
+const GROWING: ReadonlySet<string> = new Set(Object.values(EXTENDED));
 
 interface ArrayType {
   readonly BYTES_PER_ELEMENT: number;
@@ -85,7 +88,7 @@ export class ImageFile implements ImagePlace {
     return undefined;
   }
 
-  async write(image: Image): Promise<void> {
+  async write(image: ImagePieces): Promise<void> {
     const partial = `${this.#path}.${randomUUID()}.tmp`;
     try {
       if (await exists(this.#path)) return;
@@ -117,18 +120,19 @@ export class ImageFile implements ImagePlace {
   }
 }
 
-async function writeImage(file: FileHandle, version: string, image: Image): Promise<void> {
-  const arrays = Array.from(image, ([name, array]) => ({
-    name,
-    type: array[Symbol.toStringTag],
-    length: array.length,
-  }));
+async function writeImage(file: FileHandle, version: string, image: ImagePieces): Promise<void> {
+  const arrays = Array.from(image, ([name, array]) => {
+    const pieces = piecesOf(array);
+    const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+    return { name, type: pieces[0]![Symbol.toStringTag], length };
+  });
   const header: Header = { format: FORMAT, endianness: endianness(), version, arrays };
   const hash = createHash('sha256');
   await writePart(file, hash, padded(`${JSON.stringify(header)}\n`));
-  for (const array of image.values()) {
-    await writePart(file, hash, new Uint8Array(array.buffer, array.byteOffset, array.byteLength));
-    await writePart(file, hash, new Uint8Array(paddingOf(array.byteLength)));
+  for (const [place, array] of [...image.values()].entries()) {
+    for (const { buffer, byteOffset, byteLength } of piecesOf(array))
+      await writePart(file, hash, new Uint8Array(buffer, byteOffset, byteLength));
+    await writePart(file, hash, new Uint8Array(paddingOf(byteLengthOf(arrays[place]!))));
   }
   await writeWhole(file, hash.digest());
 }
@@ -152,7 +156,10 @@ async function readImage(
   if (header === undefined || header.value.version !== version) return undefined;
   // Before any memory is taken, because a damaged header can name any length.
   const lengths = header.value.arrays.map(byteLengthOf);
-  const expected = lengths.reduce((sum, bytes) => sum + bytes, header.bytes.length + DIGEST_BYTES);
+  const expected = lengths.reduce(
+    (sum, bytes) => sum + bytes + paddingOf(bytes),
+    header.bytes.length + DIGEST_BYTES,
+  );
   if ((await file.stat()).size !== expected) return undefined;
   const hash = createHash('sha256').update(header.bytes);
   const image = new Map<string, ImageArray>();
@@ -160,9 +167,11 @@ async function readImage(
   for (const [place, { name, type, length }] of header.value.arrays.entries()) {
     const bytes = lengths[place]!;
     const memory = memoryFor?.(name, bytes) ?? memoryOf(name, bytes);
+    const padding = new Uint8Array(paddingOf(bytes));
     if (!(await readPart(file, hash, new Uint8Array(memory, 0, bytes), at))) return undefined;
+    if (!(await readPart(file, hash, padding, at + bytes))) return undefined;
     image.set(name, new TYPES[type]!(memory, 0, length));
-    at += bytes;
+    at += bytes + padding.length;
   }
   const digest = Buffer.alloc(DIGEST_BYTES);
   const { bytesRead } = await file.read(digest, 0, DIGEST_BYTES, at);
@@ -170,13 +179,12 @@ async function readImage(
 }
 
 function memoryOf(name: string, bytes: number): SharedArrayBuffer {
-  return name === EVENTS ? growableMemory(bytes) : new SharedArrayBuffer(bytes);
+  return GROWING.has(name) ? growableMemory(bytes) : new SharedArrayBuffer(bytes);
 }
 
-/** In the file, with the padding. Throws for an unknown type. */
+/** Without the padding. Throws for an unknown type. */
 function byteLengthOf({ type, length }: Header['arrays'][number]): number {
-  const bytes = length * TYPES[type]!.BYTES_PER_ELEMENT;
-  return bytes + paddingOf(bytes);
+  return length * TYPES[type]!.BYTES_PER_ELEMENT;
 }
 
 /** Reads the next piece while the last one is hashed. Returns false if the file ends before. */

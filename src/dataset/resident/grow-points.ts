@@ -1,0 +1,180 @@
+/**
+ * Adds the points totals of changed boards behind the earlier ones, which stay in memory for the
+ * versions before.
+ */
+import { slice } from '../../system/time-slice.ts';
+import type { DatasetChanges } from '../changes.ts';
+import { collectRuns } from '../columns.ts';
+import { copyTo, extend, growable } from '../shared-arrays.ts';
+import { AwardHistory } from './award-history.ts';
+import { type Edit, editOffsets, inRuns, keptRows, lengthAfter, rowsOf as rowsOfGroups } from './edit.ts';
+import type { IdIndex } from './id-index.ts';
+import { orderTotals, PointsIndex, readPolicies, type TotalsHeld } from './points-totals.ts';
+import { ListMemory, mergeRows, type RowIndex, replaceLists, rowsOf } from './row-index.ts';
+import { countRows, type Sections, sectionOf, withoutGaps } from './sections.ts';
+
+/** When more than this share of the rows is out of date, all are copied together. */
+const MOST_OUT_OF_DATE = 1 / 5;
+/** As few are not worth it. */
+const FEW_OUT_OF_DATE = 4_096;
+
+/** The users and boards, and the policy, of the later version. */
+interface Counted {
+  readonly users: IdIndex;
+  readonly boards: IdIndex;
+  readonly policy: string;
+}
+
+export async function growPoints(
+  before: PointsIndex,
+  { boards: changed, ofBoards }: DatasetChanges,
+  { users, boards, policy }: Counted,
+): Promise<PointsIndex> {
+  const { held } = before;
+  const ids = { users, boards };
+  if (changed.length === 0) return new PointsIndex({ ...held, ids });
+  const parts = await collectRuns(ofBoards.standings());
+  const added = await orderTotals(parts, ofBoards.earnings(), ids);
+  const columns = await append(held, added);
+  const sections = await moveSections(held, added.sections, changed, boards.count);
+  const boardsByUser = await growBoards(held, { changed, sections, ...columns }, boards);
+  const grown = { ids, ...columns, sections, boardsByUser, policyOf: readPolicies(policy, boards) };
+  return new PointsIndex(isMostlyInForce(grown) ? grown : await compact(grown));
+}
+
+type TotalColumns = Pick<TotalsHeld, 'standings' | 'imported' | 'earnings'>;
+
+async function append(held: TotalColumns, added: TotalColumns): Promise<TotalColumns> {
+  const { standings: before, earnings } = held;
+  const { standings: after } = added;
+  return {
+    standings: {
+      count: before.count + after.count,
+      user: await join(before.user, after.user),
+      board: await join(before.board, after.board),
+      totalPoints: await join(before.totalPoints, after.totalPoints),
+      participationScore: await join(before.participationScore, after.participationScore),
+    },
+    imported: await join(held.imported, added.imported),
+    earnings: await joinHistories(earnings, added.earnings),
+  };
+}
+
+async function joinHistories(before: AwardHistory, added: AwardHistory): Promise<AwardHistory> {
+  const [from, to] = [before.parts, added.parts];
+  const first = from.offsets.length;
+  const offsets = await extend(from.offsets, first + to.offsets.length - 1);
+  for (let row = 1; row < to.offsets.length; row++)
+    offsets[first + row - 1] = from.timestampMs.length + to.offsets[row]!;
+  return new AwardHistory({
+    offsets,
+    timestampMs: await join(from.timestampMs, to.timestampMs),
+    sums: await join(from.sums, to.sums),
+  });
+}
+
+async function join<C extends Int32Array | Float64Array | Uint8Array>(before: C, added: C): Promise<C> {
+  const joined = await extend(before, before.length + added.length);
+  await copyTo(joined, added, before.length);
+  return joined;
+}
+
+/** The changed boards have the sections of `added`, behind the earlier rows. */
+async function moveSections(
+  { standings, sections }: TotalsHeld,
+  added: Sections,
+  changed: Int32Array,
+  boards: number,
+): Promise<Sections> {
+  const [starts, ends] = [new Int32Array(boards), new Int32Array(boards)];
+  await copyTo(starts, sections.starts, 0);
+  await copyTo(ends, sections.ends, 0);
+  for (const board of changed) {
+    starts[board] = standings.count + added.starts[board]!;
+    ends[board] = standings.count + added.ends[board]!;
+  }
+  return { starts, ends };
+}
+
+/** `changed`: the boards with new rows. */
+interface Grown extends TotalColumns {
+  readonly changed: Int32Array;
+  readonly sections: Sections;
+}
+
+/** Adds the boards on which users have their first points total, and removes the others. */
+async function growBoards(
+  held: TotalsHeld,
+  { changed, sections, standings }: Grown,
+  { ranks }: IdIndex,
+): Promise<RowIndex> {
+  const added = new Map<number, number[]>();
+  const removed = new Map<number, number[]>();
+  const usersIn = ({ from, to }: { readonly from: number; readonly to: number }) =>
+    new Set(standings.user.subarray(from, to));
+  // In the order of their ids, in which the boards of a user are.
+  for (const board of changed.toSorted((one, other) => ranks[one]! - ranks[other]!)) {
+    if (slice.isOver()) await slice.pass();
+    const before = usersIn(sectionOf(held.sections, board));
+    const after = usersIn(sectionOf(sections, board));
+    for (const user of after) if (!before.has(user)) addTo(added, user, board);
+    for (const user of before) if (!after.has(user)) addTo(removed, user, board);
+  }
+  const lists = new Map<number, Int32Array>();
+  const memory = new ListMemory();
+  for (const user of new Set([...added.keys(), ...removed.keys()])) {
+    if (slice.isOver()) await slice.pass();
+    const before = rowsOf(held.boardsByUser, user);
+    const gone = removed.get(user);
+    const kept = gone === undefined ? before : before.filter((board) => !gone.includes(board));
+    const isBehind = (board: number, one: number) => ranks[board]! > ranks[one]!;
+    lists.set(user, await mergeRows(kept, added.get(user) ?? [], isBehind, memory));
+  }
+  return await replaceLists(held.boardsByUser, lists);
+}
+
+function addTo(lists: Map<number, number[]>, user: number, board: number): void {
+  const list = lists.get(user);
+  if (list === undefined) lists.set(user, [board]);
+  else list.push(board);
+}
+
+function isMostlyInForce({ sections, standings: { count } }: TotalsHeld): boolean {
+  return count - countRows(sections) <= Math.max(FEW_OUT_OF_DATE, MOST_OUT_OF_DATE * count);
+}
+
+/** Copies the rows in force together, board by board. */
+async function compact(held: TotalsHeld): Promise<TotalsHeld> {
+  const { standings: before, sections, earnings } = held;
+  const edit = await keptRows(sections);
+  const standings = {
+    count: lengthAfter(edit),
+    user: await editInto(edit, before.user, Int32Array),
+    board: await editInto(edit, before.board, Int32Array),
+    totalPoints: await editInto(edit, before.totalPoints, Float64Array),
+    participationScore: await editInto(edit, before.participationScore, Float64Array),
+  };
+  const { offsets, timestampMs, sums } = earnings.parts;
+  const awards = rowsOfGroups(edit, offsets, offsets);
+  return {
+    ...held,
+    standings,
+    imported: await editInto(edit, held.imported, Uint8Array),
+    sections: withoutGaps(sections),
+    earnings: new AwardHistory({
+      offsets: await editOffsets(edit, offsets, offsets),
+      timestampMs: await editInto(awards, timestampMs, Float64Array),
+      sums: await editInto(awards, sums, Float64Array),
+    }),
+  };
+}
+
+async function editInto<C extends Int32Array | Float64Array | Uint8Array>(
+  edit: Edit,
+  before: C,
+  type: Parameters<typeof growable<C>>[0],
+): Promise<C> {
+  const kept = growable(type, lengthAfter(edit));
+  await inRuns(edit, ({ from, to }, at) => kept.set(before.subarray(from, to), at));
+  return kept;
+}
