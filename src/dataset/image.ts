@@ -6,19 +6,6 @@ import { TextColumn } from './text-column.ts';
 
 export type ImageArray = Int32Array | Uint32Array | Float64Array | BigInt64Array | Uint8Array;
 
-/** Arrays that are read into memory that can grow: later versions extend them. */
-export const EXTENDED = {
-  events: 'events',
-  user: 'points user',
-  board: 'points board',
-  totalPoints: 'points total',
-  participationScore: 'points score',
-  imported: 'points imported',
-  awardOffsets: 'awards offsets',
-  awardTimes: 'awards time',
-  awardSums: 'awards sums',
-} as const;
-
 export type Image = ReadonlyMap<string, ImageArray>;
 
 /**
@@ -49,8 +36,8 @@ export interface ImagePlace {
   /** The size of the image in bytes, before it is verified; undefined if there is none. */
   size(): Promise<number | undefined>;
   /**
-   * The arrays are in shared memory. Undefined if there is no image of this version, or if it is
-   * damaged or has a different format.
+   * The arrays are in shared memory that can grow, for later versions. Undefined if there is no
+   * image of this version, or if it is damaged or has a different format.
    */
   read(memoryFor?: MemoryFor): Promise<Image | undefined>;
   /** In time slices. Does nothing if there is one already, no room for it, or no permission. */

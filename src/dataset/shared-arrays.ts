@@ -21,7 +21,7 @@ export function growableMemory(byteLength: number): SharedArrayBuffer {
   return new SharedArrayBuffer(byteLength, { maxByteLength: Math.ceil(byteLength * 1.25) });
 }
 
-type PlainColumn = Int32Array | Float64Array | Uint8Array;
+type PlainColumn = Int32Array | Uint32Array | Float64Array | BigInt64Array | Uint8Array;
 
 interface PlainColumnType<C extends PlainColumn> {
   readonly BYTES_PER_ELEMENT: number;
@@ -56,8 +56,15 @@ export async function extend<C extends PlainColumn>(column: C, length: number): 
   return copy;
 }
 
+/** The elements of `added` behind those of `column`; otherwise as `extend`. */
+export async function append<C extends PlainColumn>(column: C, added: C): Promise<C> {
+  const longer = await extend(column, column.length + added.length);
+  await copyTo(longer, added, column.length);
+  return longer;
+}
+
 /** Writes `source` to `target`, from `at` on, in time slices. */
 export async function copyTo<C extends PlainColumn>(target: C, source: C, at: number): Promise<void> {
-  const copy = (from: number, to: number) => target.set(source.subarray(from, to), at + from);
+  const copy = (from: number, to: number) => target.set(source.subarray(from, to) as never, at + from);
   await inSlices(0, source.length, copy, COPIED_AT_ONCE);
 }

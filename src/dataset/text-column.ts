@@ -1,5 +1,6 @@
 /** A column of texts: the bytes of all texts in UTF-8, and the offset of each. */
 import { inSlices, slice } from '../system/time-slice.ts';
+import { append, extend } from './shared-arrays.ts';
 
 /** The largest byte length for which 32-bit offsets suffice. */
 const MOST_NARROW_BYTES = 2 ** 32 - 1;
@@ -72,6 +73,18 @@ export class TextColumn {
       at += part.bytes.length;
     }
     return new TextColumn({ bytes, offsets, isJson });
+  }
+
+  /** The texts of `added` behind these, in the same memory if that has room. */
+  async append(added: TextColumn): Promise<TextColumn> {
+    const { bytes, offsets, isJson } = this.parts;
+    const ends = added.parts.offsets.subarray(1).map((end) => bytes.length + end);
+    const byteLength = bytes.length + added.parts.bytes.length;
+    if (offsets instanceof Uint32Array && byteLength > MOST_NARROW_BYTES)
+      return await TextColumn.join([this, added], isJson);
+    const extended = await extend(offsets, offsets.length + ends.length);
+    extended.set(ends, offsets.length);
+    return new TextColumn({ bytes: await append(bytes, added.parts.bytes), offsets: extended, isJson });
   }
 
   get count(): number {

@@ -30,6 +30,34 @@ test('texts of joined columns are read back, with their sizes in UTF-8', async (
   await fc.assert(property, { numRuns: 200 });
 });
 
+test('texts are added behind others, which stay as they are', async () => {
+  const property = fc.asyncProperty(texts, texts, texts, fc.boolean(), async (first, next, other, isJson) => {
+    const column = await TextColumn.join([TextColumn.of(first, isJson)], isJson);
+    const longer = await column.append(TextColumn.of(next));
+    // A different version may add different texts.
+    const branch = await column.append(TextColumn.of(other));
+    const read = (of: TextColumn) => Array.from({ length: of.count }, (_, index) => of.at(index));
+    const expected = (...parts: string[][]) => parts.flat().map((text) => text.toWellFormed());
+    assert.deepEqual(read(column), expected(first));
+    assert.deepEqual(read(longer), expected(first, next));
+    assert.deepEqual(read(branch), expected(first, other));
+    assert.equal(longer.isJson, isJson);
+  });
+  await fc.assert(property, { numRuns: 200 });
+});
+
+test('texts are added in the same memory while it has room', async () => {
+  const many = Array.from({ length: 50_000 }, (_, index) => `text ${index}`);
+  const column = await (await TextColumn.join([TextColumn.of(many)], false)).append(TextColumn.of(['one']));
+  const longer = await column.append(TextColumn.of(['two', 'three']));
+  assert.equal(longer.parts.bytes.buffer, column.parts.bytes.buffer);
+  assert.equal(longer.parts.offsets.buffer, column.parts.offsets.buffer);
+  assert.deepEqual(
+    [49_999, 50_000, 50_001, 50_002].map((index) => longer.at(index)),
+    ['text 49999', 'one', 'two', 'three'],
+  );
+});
+
 test('joined columns are in memory that threads share', async () => {
   const { bytes, offsets } = (await TextColumn.join([TextColumn.of(['a']), TextColumn.of(['b'])], false))
     .parts;

@@ -5,7 +5,7 @@
 import { slice } from '../../system/time-slice.ts';
 import type { DatasetChanges } from '../changes.ts';
 import { collectRuns } from '../columns.ts';
-import { copyTo, extend, growable } from '../shared-arrays.ts';
+import { append, copyTo, extend, growable } from '../shared-arrays.ts';
 import { AwardHistory } from './award-history.ts';
 import { type Edit, editOffsets, inRuns, keptRows, lengthAfter, rowsOf as rowsOfGroups } from './edit.ts';
 import type { IdIndex } from './id-index.ts';
@@ -35,7 +35,7 @@ export async function growPoints(
   if (changed.length === 0) return new PointsIndex({ ...held, ids });
   const parts = await collectRuns(ofBoards.standings());
   const added = await orderTotals(parts, ofBoards.earnings(), ids);
-  const columns = await append(held, added);
+  const columns = await appendTotals(held, added);
   const sections = await moveSections(held, added.sections, changed, boards.count);
   const boardsByUser = await growBoards(held, { changed, sections, ...columns }, boards);
   const grown = { ids, ...columns, sections, boardsByUser, policyOf: readPolicies(policy, boards) };
@@ -44,18 +44,18 @@ export async function growPoints(
 
 type TotalColumns = Pick<TotalsHeld, 'standings' | 'imported' | 'earnings'>;
 
-async function append(held: TotalColumns, added: TotalColumns): Promise<TotalColumns> {
+async function appendTotals(held: TotalColumns, added: TotalColumns): Promise<TotalColumns> {
   const { standings: before, earnings } = held;
   const { standings: after } = added;
   return {
     standings: {
       count: before.count + after.count,
-      user: await join(before.user, after.user),
-      board: await join(before.board, after.board),
-      totalPoints: await join(before.totalPoints, after.totalPoints),
-      participationScore: await join(before.participationScore, after.participationScore),
+      user: await append(before.user, after.user),
+      board: await append(before.board, after.board),
+      totalPoints: await append(before.totalPoints, after.totalPoints),
+      participationScore: await append(before.participationScore, after.participationScore),
     },
-    imported: await join(held.imported, added.imported),
+    imported: await append(held.imported, added.imported),
     earnings: await joinHistories(earnings, added.earnings),
   };
 }
@@ -68,15 +68,9 @@ async function joinHistories(before: AwardHistory, added: AwardHistory): Promise
     offsets[first + row - 1] = from.timestampMs.length + to.offsets[row]!;
   return new AwardHistory({
     offsets,
-    timestampMs: await join(from.timestampMs, to.timestampMs),
-    sums: await join(from.sums, to.sums),
+    timestampMs: await append(from.timestampMs, to.timestampMs),
+    sums: await append(from.sums, to.sums),
   });
-}
-
-async function join<C extends Int32Array | Float64Array | Uint8Array>(before: C, added: C): Promise<C> {
-  const joined = await extend(before, before.length + added.length);
-  await copyTo(joined, added, before.length);
-  return joined;
 }
 
 /** The changed boards have the sections of `added`, behind the earlier rows. */

@@ -11,7 +11,8 @@ import { addEventRows, type EventRows, makeEventRows, ROW_WORDS, timestampOf } f
 import type { EventBatch } from '../query.ts';
 import { type Boards, makeRecords, type RecordColumns, type RecordTable, type Users } from '../records.ts';
 import { rangesOf, rowAt } from '../row-runs.ts';
-import { copyTo, sharedFlags, sharedIntegers } from '../shared-arrays.ts';
+import { append, copyTo, sharedFlags, sharedIntegers } from '../shared-arrays.ts';
+import type { TextColumn } from '../text-column.ts';
 import type { Holdings } from './dataset.ts';
 import {
   type Edit,
@@ -87,14 +88,24 @@ async function growRecords<T extends RecordTable>(
   before: RecordColumns<T>,
   { indices, records: added }: ChangedRecords<T>,
 ): Promise<RecordColumns<T>> {
-  if (indices.length === 0) return before;
-  const edit = replacementsOf(before.id.length, indices);
+  const [first] = indices;
+  if (first === undefined) return before;
+  const edit = first < before.id.length ? replacementsOf(before.id.length, indices) : undefined;
   const columns = [before, added] as readonly Readonly<Record<string, unknown>>[];
   return await makeRecords(table, async (name, kind) => {
-    const pair = columns.map((each) => each[name]) as never;
-    return await EDIT[kind](edit, ...(pair as [never, never]));
+    const pair = columns.map((each) => each[name]) as unknown as [never, never];
+    return await (edit === undefined ? APPEND[kind](...pair) : EDIT[kind](edit, ...pair));
   });
 }
+
+/** For new records alone: nothing is copied as long as the memory has room. */
+const APPEND = {
+  id: append<BigInt64Array>,
+  text: (before: TextColumn, added: TextColumn) => before.append(added),
+  list: (before: TextColumn, added: TextColumn) => before.append(added),
+  instant: append<Float64Array>,
+  flag: append<Uint8Array>,
+} as const;
 
 const EDIT = {
   id: (edit: Edit, before: BigInt64Array, added: BigInt64Array) =>

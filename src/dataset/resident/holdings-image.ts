@@ -3,7 +3,6 @@
 import type { Dataset } from '../dataset.ts';
 import { type EventRows, eventRowsOf } from '../event-rows.ts';
 import {
-  EXTENDED,
   type Image,
   type ImageArray,
   type ImagePieces,
@@ -37,7 +36,7 @@ export function imageOf(holdings: Holdings): ImagePieces {
     ['users by id', users.byId],
     ['boards by id', boards.byId],
     ...indexArrays('board people', visibility.boardPeople),
-    [EXTENDED.events, timeline.events.words],
+    ['events', timeline.events.words],
     ['event runs', timeline.events.runs.rows],
     ['event runs starts', timeline.events.runs.starts],
     ...indexArrays('events by board', timeline.byBoard),
@@ -46,17 +45,17 @@ export function imageOf(holdings: Holdings): ImagePieces {
       [`tally ${column}`, tally[column].index] as const,
       [`tally ${column} counts`, tally[column].count] as const,
     ]),
-    [EXTENDED.user, held.standings.user],
-    [EXTENDED.board, held.standings.board],
-    [EXTENDED.totalPoints, held.standings.totalPoints],
-    [EXTENDED.participationScore, held.standings.participationScore],
-    [EXTENDED.imported, held.imported],
+    ['points user', held.standings.user],
+    ['points board', held.standings.board],
+    ['points total', held.standings.totalPoints],
+    ['points score', held.standings.participationScore],
+    ['points imported', held.imported],
     ['points of boards starts', held.sections.starts],
     ['points of boards ends', held.sections.ends],
     ...indexArrays('boards with points by user', held.boardsByUser),
-    [EXTENDED.awardOffsets, held.earnings.parts.offsets],
-    [EXTENDED.awardTimes, held.earnings.parts.timestampMs],
-    [EXTENDED.awardSums, held.earnings.parts.sums],
+    ['awards offsets', held.earnings.parts.offsets],
+    ['awards time', held.earnings.parts.timestampMs],
+    ['awards sums', held.earnings.parts.sums],
   ];
   return new Map(arrays);
 }
@@ -78,7 +77,7 @@ export async function holdingsOf(image: Image, stored: Dataset): Promise<Holding
   const boards = await IdIndex.of(records.boards, reader.integers('boards by id'));
   const visibility = new ScopeMask(boards, users, indexOf(reader, 'board people'));
   const runs = { starts: reader.integers('event runs starts'), rows: reader.integers('event runs') };
-  const events = eventRowsOf(reader.integers(EXTENDED.events), runs);
+  const events = eventRowsOf(reader.integers('events'), runs);
   if (events.count !== stored.counts.events) throw new Error('an image has events of a different version');
   return {
     records,
@@ -160,26 +159,26 @@ function tallyOf(reader: ImageReader, { count }: EventRows): EventTally {
 }
 
 function pointsOf(reader: ImageReader, policy: string, ids: PointsIds): PointsIndex {
-  const user = reader.integers(EXTENDED.user);
+  const user = reader.integers('points user');
   return new PointsIndex({
     ids,
     standings: {
       count: user.length,
       user,
-      board: reader.integers(EXTENDED.board),
-      totalPoints: reader.doubles(EXTENDED.totalPoints),
-      participationScore: reader.doubles(EXTENDED.participationScore),
+      board: reader.integers('points board'),
+      totalPoints: reader.doubles('points total'),
+      participationScore: reader.doubles('points score'),
     },
-    imported: reader.flags(EXTENDED.imported),
+    imported: reader.flags('points imported'),
     sections: {
       starts: reader.integers('points of boards starts'),
       ends: reader.integers('points of boards ends'),
     },
     boardsByUser: indexOf(reader, 'boards with points by user'),
     earnings: new AwardHistory({
-      offsets: reader.integers(EXTENDED.awardOffsets),
-      timestampMs: reader.doubles(EXTENDED.awardTimes),
-      sums: reader.doubles(EXTENDED.awardSums),
+      offsets: reader.integers('awards offsets'),
+      timestampMs: reader.doubles('awards time'),
+      sums: reader.doubles('awards sums'),
     }),
     policyOf: readPolicies(policy, ids.boards),
   });

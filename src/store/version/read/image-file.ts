@@ -8,7 +8,6 @@ import { access, type FileHandle, open, readdir, rename, rm, stat } from 'node:f
 import { endianness } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import {
-  EXTENDED,
   type Image,
   type ImageArray,
   type ImagePieces,
@@ -24,7 +23,6 @@ import { writeWhole } from '../../../system/write-whole.ts';
 
 /** Increment when the arrays or their meaning change: servers then write new images. */
 const FORMAT = 2;
-const GROWING: ReadonlySet<string> = new Set(Object.values(EXTENDED));
 
 interface ArrayType {
   readonly BYTES_PER_ELEMENT: number;
@@ -166,7 +164,7 @@ async function readImage(
   let at = header.bytes.length;
   for (const [place, { name, type, length }] of header.value.arrays.entries()) {
     const bytes = lengths[place]!;
-    const memory = memoryFor?.(name, bytes) ?? memoryOf(name, bytes);
+    const memory = memoryFor?.(name, bytes) ?? growableMemory(bytes);
     const padding = new Uint8Array(paddingOf(bytes));
     if (!(await readPart(file, hash, new Uint8Array(memory, 0, bytes), at))) return undefined;
     if (!(await readPart(file, hash, padding, at + bytes))) return undefined;
@@ -176,10 +174,6 @@ async function readImage(
   const digest = Buffer.alloc(DIGEST_BYTES);
   const { bytesRead } = await file.read(digest, 0, DIGEST_BYTES, at);
   return bytesRead === DIGEST_BYTES && digest.equals(hash.digest()) ? image : undefined;
-}
-
-function memoryOf(name: string, bytes: number): SharedArrayBuffer {
-  return GROWING.has(name) ? growableMemory(bytes) : new SharedArrayBuffer(bytes);
 }
 
 /** Without the padding. Throws for an unknown type. */
