@@ -8,15 +8,16 @@ import re
 import urllib.parse
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
+from .downloads import Download
 from .errors import AnswerError
+from .pages import Page, PageOrder, in_smaller_pages, read_lines
 from .records import Board, Event, PointsRecord, User
-from .sync import Batch, Page, follow
-from .transport import Answer, Transport
+from .sync import Batch, follow
+from .transport import Answer, Transport, parts_of, read_body
 
 Instant = Union[datetime.datetime, str, int]
 NDJSON = "application/x-ndjson"
 JSON = "application/json"
-PARTS_BYTES = 1024 * 1024
 
 EVENT_PATHS = {
     "a": {"board": "/v1/events/board/{}", "user": "/v1/events/user/{}", "pins": "/v1/events/pins"},
@@ -114,15 +115,19 @@ class Client:
         """The changes of events since a sync token; without one, everything. Yields nothing if
         nothing has changed."""
         path = self._events_path(board, user, pins)
-        return follow(lambda since, cursor: self._page(path, {"since": since, "cursor": cursor}), token)
+
+        def read(since: str, cursor: Optional[str], size: int) -> Page:
+            return self._page(path, {"since": since, "cursor": cursor}, size)
+
+        return follow(read, token, self.page_size)
 
     def list_unless(self, path: str, tag: Optional[str]) -> Optional[Tuple[Optional[str], Iterator[Any]]]:
         """The entity tag and the elements of a list like `/v1/users`; None if it still has the tag."""
         known = {} if tag is None else {"If-None-Match": tag}
-        first = self._get(path, {"limit": self.page_size}, NDJSON, known)
-        if first.status == 304:
+        answer, page = in_smaller_pages(self.page_size, lambda size: self._answered(path, {}, size, known))
+        if page is None:
             return None
-        return first.headers.get("ETag"), self._pages(path, {}, self._page_of(first))
+        return answer.headers.get("ETag"), self._pages(path, {}, page)
 
     def download(
         self,
@@ -140,31 +145,8 @@ class Client:
         part = f"{file}.part"
         query = {**_range(start, end), "format": format}
         url = f"{self.base_url}/v1/{of}"
-        etag: Optional[str] = None
         with open(part, "wb") as target:
-
-            def attempt() -> bool:
-                """False if the response was cut after some progress."""
-                nonlocal etag
-                begun = target.tell()
-                headers = {} if etag is None else {"Range": f"bytes={begun}-", "If-Range": etag}
-                with self._transport.open(url, query, headers) as response:
-                    if response.status != 206:
-                        target.seek(0)
-                        target.truncate()
-                        begun = 0
-                    etag = response.headers.get("ETag")
-                    try:
-                        _copy(response, target)
-                    except AnswerError:
-                        if target.tell() == begun:
-                            raise
-                        return False
-                return True
-
-            # Cuts are counted only if there is no progress between them.
-            while not self._transport.retrying(attempt):
-                pass
+            Download(target, lambda headers: self._transport.open(url, query, headers)).run(self._transport)
         os.replace(part, file)
 
     def events_table(self, *, start: Optional[Instant] = None, end: Optional[Instant] = None) -> Any:
@@ -174,7 +156,8 @@ class Client:
         import pyarrow.parquet
 
         query = {**_range(start, end), "format": "parquet"}
-        answer = self._transport.get(f"{self.base_url}/v1/events", query, {})
+        # Not limited: the caller has asked for all events in memory.
+        answer = self._transport.get(f"{self.base_url}/v1/events", query, {}, lambda it: b"".join(parts_of(it)))
         return pyarrow.parquet.read_table(io.BytesIO(answer.body))
 
     def events_frame(self, *, start: Optional[Instant] = None, end: Optional[Instant] = None) -> Any:
@@ -200,39 +183,31 @@ class Client:
         return self._pages(path, query, None)
 
     def _pages(self, path: str, query: Mapping[str, Any], first: Optional[Page]) -> Iterator[Any]:
-        page = first or self._page(path, query)
+        page = first or self._page(path, query, self.page_size)
+        order = PageOrder()
         while True:
             yield from page.elements
-            cursor = page.cursor
+            cursor = order.next(page)
             if cursor is None:
                 return
-            page = self._page(path, {**query, "cursor": cursor})
-            if page.cursor == cursor:
-                raise AnswerError("unreadable", "The pages of the response lead in a circle.")
+            page = self._page(path, {**query, "cursor": cursor}, page.size)
 
-    def _page(self, path: str, query: Mapping[str, Any]) -> Page:
-        return self._page_of(self._get(path, {**query, "limit": self.page_size}, NDJSON))
+    def _page(self, path: str, query: Mapping[str, Any], most: int) -> Page:
+        return in_smaller_pages(most, lambda size: self._answered(path, query, size, {})[1])
 
-    def _page_of(self, answer: Answer) -> Page:
-        lines = answer.body.decode("utf-8").split("\n")
-        if lines.pop() != "":
-            raise AnswerError("cut-short", "The response ended in the middle of a line. Send the request again.")
-        elements = [_parsed(line) for line in lines]
-        return Page(elements, _cursor_of(answer.headers.get("Link")), answer.headers.get("Sync-Token"))
-
-    def _get(
-        self, path: str, query: Mapping[str, Any], accept: str, more: Optional[Mapping[str, str]] = None
-    ) -> Answer:
-        answer = self._transport.get(self.base_url + path, query, {"Accept": accept, **(more or {})})
+    def _answered(
+        self, path: str, query: Mapping[str, Any], size: int, more: Mapping[str, str]
+    ) -> Tuple[Answer, Optional[Page]]:
+        """A response with its page; None if it is a 304."""
+        given, headers = {**query, "limit": size}, {"Accept": NDJSON, **more}
+        answer = self._transport.get(self.base_url + path, given, headers, _elements_of)
         if answer.status == 304:
-            return answer
-        kind = (answer.headers.get("Content-Type") or "").split(";")[0].strip().lower()
-        if kind != accept:
-            raise AnswerError("unreadable", f"The response has the type {kind or 'unknown'}, not {accept}.")
-        return answer
+            return answer, None
+        cursor, token = _cursor_of(answer.headers.get("Link")), answer.headers.get("Sync-Token")
+        return answer, Page(answer.body, cursor, token, size)
 
     def _whole(self, url: str, query: Mapping[str, Any]) -> Any:
-        return _parsed(self._transport.get(url, query, {"Accept": JSON}).body)
+        return _parsed(self._transport.get(url, query, {"Accept": JSON}, read_body).body)
 
 
 def _base_of(url: str) -> str:
@@ -274,21 +249,17 @@ def _cursor_of(link: Optional[str]) -> Optional[str]:
 def _parsed(text: Union[str, bytes]) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         # The text is left out: it is personal data.
         raise AnswerError("unreadable", "The response is not JSON. It may come from a different service.") from None
 
 
-def _copy(response: Any, target: Any) -> None:
-    import http.client
-
-    try:
-        while True:
-            part = response.read(PARTS_BYTES)
-            if not part:
-                break
-            target.write(part)
-    except (http.client.HTTPException, OSError) as error:
-        raise AnswerError("cut-short", "The response was cut short. Send the request again.") from error
-    if response.length:
-        raise AnswerError("cut-short", "The response was cut short. Send the request again.")
+def _elements_of(response: Any) -> List[Any]:
+    """The elements of a page, which are objects."""
+    kind = (response.headers.get("Content-Type") or "").split(";")[0].strip().lower()
+    if kind != NDJSON:
+        raise AnswerError("unreadable", f"The response has the type {kind or 'unknown'}, not {NDJSON}.")
+    elements = [_parsed(line) for line in read_lines(response)]
+    if all(isinstance(element, dict) for element in elements):
+        return elements
+    raise AnswerError("unreadable", "The response has no objects. It may come from a different service.")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from .client import Client
-from .errors import CorkboardError
+from .errors import AnswerError, CorkboardError
 
 PERSON = ("id", "email", "name", "role", "class_role")
 SECTIONS = (
@@ -142,11 +142,14 @@ _KEY = " PRIMARY KEY NOT NULL"
 
 def event_row(event: Mapping[str, Any]) -> List[Any]:
     """The values of the columns of an event, in their order."""
-    values: Dict[str, Any] = {"sync_id": event["sync_id"], "timestamp": event["timestamp"]}
-    for prefix, member, names in SECTIONS:
-        section = event if member is None else event.get(member) or {}
-        for name in names:
-            values[prefix + name] = _cell(section.get(name))
+    try:
+        values: Dict[str, Any] = {"sync_id": event["sync_id"], "timestamp": event["timestamp"]}
+        for prefix, member, names in SECTIONS:
+            section = event if member is None else event.get(member) or {}
+            for name in names:
+                values[prefix + name] = _cell(section.get(name))
+    except (AttributeError, KeyError):
+        raise AnswerError("unreadable", "The response has events that are not those of Corkboard.") from None
     return [values[name] for name in EVENTS]
 
 

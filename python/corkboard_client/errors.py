@@ -38,5 +38,5 @@ class ProblemError(CorkboardError):
 class AnswerError(CorkboardError):
     """There was no complete response, or it did not come from a Corkboard server.
 
-    `code` is `unreachable`, `cut-short`, `redirected` or `unreadable`.
+    `code` is `unreachable`, `cut-short`, `redirected`, `unreadable` or `too-large`.
     """

@@ -2,13 +2,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Callable, Iterator, List, NamedTuple, Optional
+from typing import Callable, Iterator, List, Optional
 
 from .errors import AnswerError, ProblemError
+from .pages import Page, PageOrder
 from .records import Event
 
 START = "start"
 REFUSED_TOKEN = ("since-invalid", "since-scope-changed")
+MOST_RESTARTS = 3
+"""Every change of what the key sees makes one. A server could demand them without an end."""
 
 
 @dataclass(frozen=True)
@@ -27,25 +30,25 @@ class Batch:
     """Pass it to the next `sync`. None if more batches of the same change set follow."""
 
 
-class Page(NamedTuple):
-    elements: List[Any]
-    cursor: Optional[str]
-    token: Optional[str]
-
-
-def follow(read: Callable[[str, Optional[str]], Page], token: Optional[str]) -> Iterator[Batch]:
-    """All batches since `token`; None: from the start. `read` gets a page by token and cursor."""
+def follow(
+    read: Callable[[str, Optional[str], int], Page], token: Optional[str], size: int
+) -> Iterator[Batch]:
+    """All batches since `token`; None: from the start. `read` gets a page by token, cursor and size."""
     since = token or START
     anew = since == START
     cursor: Optional[str] = None
+    order = PageOrder()
+    restarts = 0
     while True:
         try:
-            page = read(since, cursor)
+            page = read(since, cursor, size)
         except ProblemError as error:
             is_refused = since != START and error.code in REFUSED_TOKEN
-            if not is_refused and error.code != "cursor-scope-changed":
+            is_stale = is_refused or error.code == "cursor-scope-changed"
+            if not is_stale or restarts == MOST_RESTARTS:
                 raise
-            since, anew, cursor = START, True, None
+            since, anew, cursor, order = START, True, None, PageOrder()
+            restarts += 1
             continue
         if page.token is None:
             raise AnswerError("unreadable", "The response has no Sync-Token header: the server is too old.")
@@ -54,18 +57,19 @@ def follow(read: Callable[[str, Optional[str]], Page], token: Optional[str]) -> 
             yield _batch(page, anew, page.token if is_last else None)
         if is_last:
             return
-        if page.cursor == cursor:
-            raise AnswerError("unreadable", "The pages of the response lead in a circle.")
-        anew, cursor = False, page.cursor
+        anew, cursor, size = False, order.next(page), page.size
 
 
 def _batch(page: Page, anew: bool, token: Optional[str]) -> Batch:
     batch = Batch(starts_anew=anew, token=token)
-    for element in page.elements:
-        if "forgotten" in element:
-            batch.forgotten.append(element["forgotten"]["user"])
-        elif "deleted" in element:
-            batch.deleted.append(element["sync_id"])
-        else:
-            batch.events.append(element)
+    try:
+        for element in page.elements:
+            if "forgotten" in element:
+                batch.forgotten.append(element["forgotten"]["user"])
+            elif "deleted" in element:
+                batch.deleted.append(element["sync_id"])
+            else:
+                batch.events.append(element)
+    except (KeyError, TypeError):
+        raise AnswerError("unreadable", "The response has no changes. It may come from a different service.") from None
     return batch

@@ -10,7 +10,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, TypeVar
+from typing import Any, Callable, Dict, Iterator, Mapping, NamedTuple, Optional, TypeVar
 
 from .errors import AnswerError, CorkboardError, ProblemError
 
@@ -20,12 +20,16 @@ PASSING_STATUSES = frozenset((429, 502, 503, 504))
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 60.0
 LONGEST_PROBLEM_BYTES = 64 * 1024
+PARTS_BYTES = 256 * 1024
+MOST_BODY_BYTES = 512 * 1024 * 1024
+"""Of points and insights, which are parsed as a whole."""
 
 
 class Answer(NamedTuple):
     status: int
     headers: Mapping[str, str]
-    body: bytes
+    body: Any
+    """What was made of the body; None for a 304."""
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -42,19 +46,20 @@ class Transport:
         if not re.fullmatch(r"[\x21-\x7e]+", key):
             raise ValueError("The key is empty or contains characters that no key contains.")
         self._key = key
-        self._retries = retries
+        self.retries = retries
         self._timeout = timeout
         self._opener = urllib.request.build_opener(_NoRedirects())
 
-    def get(self, url: str, query: Mapping[str, Any], headers: Mapping[str, str]) -> Answer:
-        """The whole response to a GET: a 200, 206 or 304. Raises `CorkboardError`."""
+    def get(
+        self, url: str, query: Mapping[str, Any], headers: Mapping[str, str], read: Callable[[Any], Any]
+    ) -> Answer:
+        """The response to a GET: a 200, 206 or 304. `read` makes of it what is returned as its body.
+        Raises `CorkboardError`."""
 
         def attempt() -> Answer:
             with self.open(url, query, headers) as response:
-                try:
-                    return Answer(response.status, response.headers, response.read())
-                except (http.client.HTTPException, OSError) as error:
-                    raise AnswerError("cut-short", "The response was cut short. Send the request again.") from error
+                body = None if response.status == 304 else read(response)
+                return Answer(response.status, response.headers, body)
 
         return self.retrying(attempt)
 
@@ -83,9 +88,36 @@ class Transport:
             except CorkboardError as error:
                 tried += 1
                 pause = _pause_before(error, tried)
-                if tried > self._retries or pause is None:
+                if tried > self.retries or pause is None:
                     raise
                 time.sleep(pause)
+
+
+def parts_of(response: Any) -> Iterator[bytes]:
+    """The body, read on demand. Raises `AnswerError` with `cut-short`."""
+    try:
+        while True:
+            part = response.read(PARTS_BYTES)
+            if not part:
+                break
+            yield part
+    except (http.client.HTTPException, OSError) as error:
+        raise AnswerError("cut-short", "The response was cut short. Send the request again.") from error
+    if response.length:
+        raise AnswerError("cut-short", "The response was cut short. Send the request again.")
+
+
+def read_body(response: Any) -> bytes:
+    """The whole body. Raises `AnswerError`: `too-large` if it would take too much memory."""
+    body = bytearray()
+    for part in parts_of(response):
+        body += part
+        if len(body) > MOST_BODY_BYTES:
+            raise AnswerError(
+                "too-large",
+                f"The response has more than {MOST_BODY_BYTES:,} bytes. It may come from a different service.",
+            )
+    return bytes(body)
 
 
 def _pause_before(error: CorkboardError, tried: int) -> Optional[float]:

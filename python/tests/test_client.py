@@ -10,12 +10,15 @@ import sqlite3
 import tempfile
 import threading
 import time
+import tracemalloc
 import unittest
+import unittest.mock
+import urllib.parse
 import urllib.request
 from datetime import datetime, timedelta, timezone
 
 import corkboard_client
-from corkboard_client import AnswerError, Client, CorkboardError, ProblemError, SqliteCopy
+from corkboard_client import AnswerError, Client, CorkboardError, ProblemError, SqliteCopy, pages, transport
 from corkboard_client.transport import retry_after_of
 
 URL = os.environ["CORKBOARD_URL"]
@@ -195,11 +198,14 @@ class Transient(unittest.TestCase):
             list(self.client.boards())
         self.assertEqual(caught.exception.retry_after, 3600)
 
-    def test_redirects_are_not_followed(self):
-        Failing.answers = [(302, {"Location": "http://127.0.0.1:1/"}, b"", WHOLE)]
-        with self.assertRaises(AnswerError) as caught:
-            list(self.client.boards())
-        self.assertEqual((caught.exception.code, len(Failing.asked)), ("redirected", 1))
+    def test_redirects_are_not_followed_even_to_the_same_address(self):
+        for status in (301, 302, 303, 307, 308):
+            for location in ("http://127.0.0.1:1/", "/a/v1/boards?limit=10000"):
+                Failing.asked = []
+                Failing.answers = [(status, {"Location": location}, b"", WHOLE)]
+                with self.assertRaises(AnswerError) as caught:
+                    list(self.client.boards())
+                self.assertEqual((caught.exception.code, len(Failing.asked)), ("redirected", 1))
 
     def test_other_services_are_recognized(self):
         for headers, body in (({"Content-Type": "text/html"}, b"<p>"), (NDJSON, b"<p>\n")):
@@ -221,6 +227,36 @@ class Transient(unittest.TestCase):
             self.assertEqual(pathlib.Path(file).read_bytes(), b"ABCDEF")
         asked = [(headers.get("Range"), headers.get("If-Range")) for _, headers in Failing.asked]
         self.assertEqual(asked, [(None, None), ("bytes=4-", '"1"'), ("bytes=5-", '"1"')])
+
+    def test_a_download_refuses_a_range_that_was_not_requested(self):
+        tag = {"ETag": '"1"'}
+        for content_range, body in (
+            ("bytes 3-5/6", b"def"),
+            ("bytes 4-5/7", b"ef"),
+            ("bytes */6", b"ef"),
+            ("", b"ef"),
+        ):
+            Failing.answers = [(200, tag, b"abcdef", 4), (206, {**tag, "Content-Range": content_range}, body, WHOLE)]
+            with tempfile.TemporaryDirectory() as folder:
+                with self.assertRaises(AnswerError) as caught:
+                    self.client.download(os.path.join(folder, "file"))
+                self.assertEqual(os.listdir(folder), ["file.part"])
+            self.assertEqual(caught.exception.code, "unreadable", content_range)
+
+    def test_a_download_has_an_end(self):
+        tag = {"ETag": '"1"'}
+        empty = (206, {**tag, "Content-Range": "bytes 4-5/6"}, b"", WHOLE)
+        for name, first, then in (
+            ("always begins again", (200, {}, b"abcdef", 4), (200, {}, b"abcdef", 4)),
+            ("has no more bytes", (200, tag, b"abcdef", 4), empty),
+        ):
+            Failing.asked, Failing.answers = [], [first] + [then] * 20
+            with tempfile.TemporaryDirectory() as folder:
+                with self.assertRaises(AnswerError) as caught:
+                    self.client.download(os.path.join(folder, "file"))
+                self.assertEqual(os.listdir(folder), ["file.part"])
+            self.assertEqual(caught.exception.code, "cut-short", name)
+            self.assertLess(len(Failing.asked), 8, name)
 
     def test_sync_starts_again_after_a_refused_token(self):
         problem = json.dumps({"code": "since-invalid", "title": "t", "detail": "d"}).encode()
@@ -248,6 +284,160 @@ class Transient(unittest.TestCase):
         self.assertEqual(caught.exception.code, "unreachable")
         self.assertGreater(time.monotonic() - begun, 0.2)
         self.setUp()
+
+
+class Endless(http.server.BaseHTTPRequestHandler):
+    """Sends `part` again and again, or the page that `page` makes of the number of the request: its
+    lines or the text of a refusal, and the next cursor."""
+
+    page = None
+    part = None
+    asked = []
+
+    def do_GET(self):
+        type(self).asked.append(self.path)
+        at = len(type(self).asked)
+        lines, cursor = ([], None) if self.page is None else type(self).page(at)
+        self.send_response(400 if isinstance(lines, str) else 200)
+        self.send_header("Content-Type", "application/x-ndjson")
+        self.send_header("Sync-Token", "t")
+        if cursor is not None:
+            self.send_header("Link", f'</x?cursor={cursor}>; rel="next"')
+        self.end_headers()
+        try:
+            text = lines if isinstance(lines, str) else "".join(f"{line}\n" for line in lines)
+            self.wfile.write(text.encode())
+            while self.part is not None:
+                self.wfile.write(self.part)
+        except OSError:
+            pass
+
+    def log_message(self, *words):
+        pass
+
+
+def line(number):
+    return json.dumps({"id": number, "sync_id": str(number), "timestamp": "2018-03-12T09:00:00.000+00:00"})
+
+
+class Hostile(unittest.TestCase):
+    def setUp(self):
+        Endless.asked, Endless.page, Endless.part = [], None, None
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endless)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{self.server.server_port}/a"
+        self.client = Client(url, "secret", retries=0, page_size=10)
+
+    def tearDown(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def refusal_of(self, read):
+        Endless.asked = []
+        with self.assertRaises(CorkboardError) as caught:
+            read()
+        return caught.exception
+
+    def in_every_way(self):
+        """Each way to read pages, with a copy that must stay empty."""
+        yield lambda: list(self.client.boards())
+        yield lambda: list(self.client.sync())
+        yield lambda: list(self.client.sync("old"))
+        with tempfile.TemporaryDirectory() as folder, SqliteCopy(os.path.join(folder, "copy")) as copy:
+            yield lambda: copy.update(self.client)
+            for table in ("events", "users", "boards", "corkboard_sync"):
+                self.assertEqual(copy.database.execute(f"SELECT * FROM {table}").fetchall(), [])
+
+    def limits(self):
+        queries = (urllib.parse.parse_qs(urllib.parse.urlsplit(path).query) for path in Endless.asked)
+        return [query["limit"][0] for query in queries]
+
+    def test_a_line_without_an_end_is_refused(self):
+        Endless.part = b"[1," * 20_000
+        for read in self.in_every_way():
+            tracemalloc.start()
+            error = self.refusal_of(read)
+            most = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            self.assertEqual((error.code, len(Endless.asked)), ("unreadable", 1))
+            self.assertRegex(str(error), "A line of the response has more than 16,777,216 characters")
+            self.assertLess(most, 64e6)
+
+    def test_a_page_without_an_end_is_refused_however_few_elements_are_requested(self):
+        for element in (line("x" * 10_000), "{}"):
+            Endless.part = f"{element}\n".encode() * 100
+            for read in self.in_every_way():
+                error = self.refusal_of(read)
+                self.assertEqual(error.code, "too-large")
+                self.assertEqual(self.limits(), ["10", "3", "1"])
+
+    def test_insights_and_points_without_an_end_are_refused(self):
+        Endless.part = b" " * 1_000_000
+        with unittest.mock.patch.object(transport, "MOST_BODY_BYTES", 10_000_000):
+            for read in (lambda: self.client.points(board=7), lambda: self.client.insights("overview")):
+                error = self.refusal_of(read)
+                self.assertEqual((error.code, len(Endless.asked)), ("too-large", 1))
+
+    def test_pages_without_an_end_are_refused(self):
+        circle = "lead in a circle"
+        for name, page, reason in (
+            ("its own next page", lambda at: ([line(at)], "c"), circle),
+            ("a circle of seven", lambda at: ([line(at)], f"c{at % 7}"), circle),
+            ("a circle later", lambda at: ([line(at)], f"new{at}" if at < 6 else f"c{at % 2}"), circle),
+            ("the same page", lambda at: ([line(1)], f"c{at}"), circle),
+            ("two pages in turn", lambda at: ([line(at % 2)], f"c{at}"), circle),
+            ("empty pages", lambda at: ([], f"c{at}"), "is empty and not the last one"),
+        ):
+            Endless.page = page
+            for read in self.in_every_way():
+                error = self.refusal_of(read)
+                self.assertEqual(error.code, "unreadable", name)
+                self.assertRegex(str(error), reason, name)
+                self.assertLess(len(Endless.asked), 40, name)
+
+    def test_pages_are_refused_beyond_a_number(self):
+        Endless.page = lambda at: ([line(at)], f"c{at}")
+        with unittest.mock.patch.object(pages, "MOST_PAGES", 50):
+            for read in self.in_every_way():
+                error = self.refusal_of(read)
+                self.assertRegex(str(error), "more than 50 pages")
+                self.assertEqual(len(Endless.asked), 50)
+
+    def test_a_server_that_refuses_its_own_cursors_is_not_asked_without_an_end(self):
+        problem = json.dumps({"code": "cursor-scope-changed", "title": "t", "detail": "d"})
+        Endless.page = lambda at: ([line(at)], "c") if at % 2 else (problem, None)
+        error = self.refusal_of(lambda: list(self.client.sync("old")))
+        self.assertEqual(error.code, "cursor-scope-changed")
+        self.assertLessEqual(len(Endless.asked), 8)
+
+    def test_a_page_of_long_texts_is_read_as_smaller_ones(self):
+        texts = [json.dumps({"id": at, "sync_id": str(at), "body": "x" * 1_000_000}) for at in range(60)]
+        client = Client(self.client.base_url, "secret", retries=0, page_size=50)
+
+        def page(at):
+            query = urllib.parse.parse_qs(urllib.parse.urlsplit(Endless.asked[-1]).query)
+            first = int(query.get("cursor", ["0"])[0])
+            following = first + int(query["limit"][0])
+            return texts[first:following], following if following < len(texts) else None
+
+        Endless.page = page
+        self.assertEqual([board["id"] for board in client.boards()], list(range(60)))
+        self.assertEqual(self.limits(), ["50"] + ["13"] * 5)
+        Endless.asked = []
+        events = [event["id"] for batch in client.sync() for event in batch.events]
+        self.assertEqual((events, self.limits()), (list(range(60)), ["50"] + ["13"] * 5))
+
+    def test_lines_that_are_no_objects_are_refused(self):
+        for text in ("5", "null", "[" * 100_000, "x", '{"forgotten":null}', '{"deleted":true}'):
+            Endless.page = lambda at: ([text], None)
+            error = self.refusal_of(lambda: list(self.client.sync()))
+            self.assertEqual(error.code, "unreadable", text[:30])
+
+    def test_events_of_others_are_refused_by_a_copy(self):
+        for text in ('{"sync_id":"1"}', '{"timestamp":"x"}', '{"sync_id":"1","timestamp":"x","actor":5}'):
+            Endless.page = lambda at: ([text], None)
+            with tempfile.TemporaryDirectory() as folder, SqliteCopy(os.path.join(folder, "copy")) as copy:
+                self.assertEqual(self.refusal_of(lambda: copy.update(self.client)).code, "unreadable", text)
 
 
 if __name__ == "__main__":

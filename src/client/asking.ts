@@ -5,6 +5,7 @@
 import { AnswerError } from './errors.ts';
 import { nextCursor } from './headers.ts';
 import { MEDIA_TYPES } from './media-types.ts';
+import { PageOrder } from './page-order.ts';
 import { type Message, readElements, readMessages, readPage, readWhole } from './reading.ts';
 import { type RetryOptions, retrying } from './retrying.ts';
 import { type Origin, type Query, send } from './sending.ts';
@@ -83,12 +84,13 @@ export function openAsking(origin: Origin, retry: RetryOptions): Asking {
         yield* readElements<T>(await retrying(() => send(origin, request), retry, signal), signal);
         return;
       }
+      const order = new PageOrder();
       let cursor: string | undefined;
       let size = pageSize;
       do {
         const one = await page(path, { ...query, cursor }, size, signal);
         yield* one.elements as readonly T[];
-        cursor = nextAfter(cursor, one);
+        cursor = order.next(one);
         size = one.size;
       } while (cursor !== undefined);
     },
@@ -116,12 +118,6 @@ export async function inSmallerPages<T>(size: number, request: (size: number) =>
     if (size <= 1 || !(error instanceof AnswerError && error.code === 'too-large')) throw error;
     return await inSmallerPages(Math.ceil(size / 4), request);
   }
-}
-
-/** The cursor of the next page, after the page with this one. Throws `AnswerError` for a circle. */
-export function nextAfter(cursor: string | undefined, page: Pick<Page, 'cursor'>): string | undefined {
-  if (cursor === undefined || page.cursor !== cursor) return page.cursor;
-  throw new AnswerError('unreadable', 'A page of the response is its own next page.');
 }
 
 /** Writes a `Date` as ISO 8601: the server would read a number before March 1973 as seconds. */

@@ -2,9 +2,10 @@
  * Keeps a copy of events up to date (decision 19): the changes since a sync token, in batches to
  * apply one after the other.
  */
-import { type Asking, nextAfter } from './asking.ts';
+import type { Asking } from './asking.ts';
 import { AnswerError, ProblemError } from './errors.ts';
 import type { Id } from './exact.ts';
+import { PageOrder } from './page-order.ts';
 import { pause } from './retrying.ts';
 import type { Query } from './sending.ts';
 
@@ -62,14 +63,18 @@ async function* walk<E>(
   let startsAnew = since === START;
   let cursor: string | undefined;
   let size = pageSize;
+  let order = new PageOrder();
+  let restarts = 0;
   for (;;) {
     const asked = { ...query, since, cursor };
     const page = await asking.page(path, asked, size, signal).catch((error: unknown) => {
-      if (isCursorOfChangedScope(error) || (since !== START && isRefusedToken(error))) return undefined;
+      const isStale = isCursorOfChangedScope(error) || (since !== START && isRefusedToken(error));
+      if (isStale && restarts < MOST_RESTARTS) return undefined;
       throw error;
     });
     if (page === undefined) {
-      [since, startsAnew, cursor] = [START, true, undefined];
+      [since, startsAnew, cursor, order] = [START, true, undefined, new PageOrder()];
+      restarts += 1;
       continue;
     }
     const { syncToken } = page;
@@ -84,12 +89,15 @@ async function* walk<E>(
     if (isNews) yield { startsAnew, ...changes, token: isLast ? syncToken : undefined };
     if (isLast) return syncToken;
     startsAnew = false;
-    cursor = nextAfter(cursor, page);
+    cursor = order.next(page);
     size = page.size;
   }
 }
 
 export const START = 'start';
+
+/** Every change of what the key sees makes one. A server could demand them without an end. */
+const MOST_RESTARTS = 3;
 
 /** Codes of refused sync tokens. The second is that of servers after version 0.2. */
 const REFUSED_TOKEN: readonly string[] = ['since-invalid', 'since-scope-changed'];
@@ -106,16 +114,27 @@ function isCursorOfChangedScope(error: unknown): boolean {
 
 type Sorted<E> = Pick<SyncBatch<E>, 'forgotten' | 'deleted' | 'events'>;
 
+/** Throws `AnswerError` for elements that are no changes. */
 export function sorted<E>(elements: readonly unknown[]): Sorted<E> {
   const forgotten: Id[] = [];
   const deleted: string[] = [];
   const events: Synced<E>[] = [];
-  for (const element of elements as readonly (Synced<E> | Forgotten | Deleted)[]) {
+  for (const element of elements) {
+    if (!isChange<E>(element))
+      throw new AnswerError(
+        'unreadable',
+        'The response has no changes. It may come from a different service.',
+      );
     if ('forgotten' in element) forgotten.push(element.forgotten.user);
     else if ('deleted' in element) deleted.push(element.sync_id);
     else events.push(element);
   }
   return { forgotten, deleted, events };
+}
+
+function isChange<E>(element: unknown): element is Synced<E> | Forgotten | Deleted {
+  if (typeof element !== 'object' || element === null) return false;
+  return !('forgotten' in element) || (typeof element.forgotten === 'object' && element.forgotten !== null);
 }
 
 interface Forgotten {

@@ -4,6 +4,7 @@
  */
 import { nextCursor } from '../client/headers.ts';
 import { MEDIA_TYPES } from '../client/media-types.ts';
+import { NO_STEP, stepTo } from '../client/page-order.ts';
 import { PATHS } from '../client/schema-a.ts';
 import type { PullFolder } from './folder.ts';
 import type { PullLimits } from './limits.ts';
@@ -54,13 +55,13 @@ export async function readAllPages(
       await folder.save();
       return;
     }
-    walk = await stepTo(cursor, walk, folder, limits);
+    walk = await advance(cursor, walk, folder, limits);
     tell(`Fetched ${progress.pages.count} pages of events.`);
   }
 }
 
 function beginningAt(since: string): Walk {
-  return { since, cursor: undefined, steps: 0, mark: undefined };
+  return { since, ...NO_STEP };
 }
 
 async function askForPage(
@@ -78,22 +79,21 @@ async function askForPage(
 }
 
 /**
- * Advances the traversal by one page. `mark` is a cursor of the traversal, replaced at each power
- * of two, so that a cycle of any length is detected without storing all cursors. The pages of a
- * cycle are discarded. Throws `source-refused`.
+ * Advances the traversal by one page. The pages of a circle are discarded. Throws
+ * `source-refused`.
  */
-async function stepTo(cursor: string, walk: Walk, folder: PullFolder, { pages }: PullLimits): Promise<Walk> {
-  const steps = walk.steps + 1;
-  const isCircle = cursor === walk.cursor || cursor === walk.mark;
-  if (isCircle || steps >= pages) {
+async function advance(cursor: string, walk: Walk, folder: PullFolder, { pages }: PullLimits): Promise<Walk> {
+  const step = stepTo(cursor, walk);
+  if (step === undefined || step.steps >= pages) {
     folder.dropPages();
     await folder.save();
     throw refused(
-      isCircle ? 'its pages of events lead in a circle' : `it has more than ${pages} pages of events`,
+      step === undefined
+        ? 'its pages of events lead in a circle'
+        : `it has more than ${pages} pages of events`,
     );
   }
-  const isPowerOfTwo = (steps & (steps - 1)) === 0;
-  const next = { since: walk.since, cursor, steps, mark: isPowerOfTwo ? cursor : walk.mark };
+  const next = { since: walk.since, ...step };
   folder.progress.walk = next;
   await folder.save();
   return next;

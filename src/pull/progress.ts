@@ -3,6 +3,7 @@
  * JSON and not trusted when it is read: file names are made only from its numbers, never from its
  * texts, and an invalid state counts as none.
  */
+import type { Step } from '../client/page-order.ts';
 
 export type FileKind = 'users' | 'boards' | 'events' | 'points';
 
@@ -17,15 +18,9 @@ export interface KeptProgress {
 }
 
 /** A traversal of pages of events (decision 19). */
-export interface Walk {
+export interface Walk extends Step {
   /** The query parameter `since`: a sync token, or `start`. */
   readonly since: string;
-  /** Cursor of the next page; absent before the first one. */
-  readonly cursor: string | undefined;
-  /** Number of pages so far, including empty ones. */
-  readonly steps: number;
-  /** Cursor of an earlier page. If it occurs again, the pages form a cycle. */
-  readonly mark: string | undefined;
 }
 
 /** Names given by Corkboard: a list, or `points` and the id of a board. */

@@ -1,9 +1,10 @@
 /** The server of a sync: the changes of its events, and its lists. */
-import { inSmallerPages, nextAfter } from '../client/asking.ts';
+import { inSmallerPages } from '../client/asking.ts';
 import { openClient } from '../client/client.ts';
 import { CorkboardError, ProblemError } from '../client/errors.ts';
 import { nextCursor } from '../client/headers.ts';
 import { MEDIA_TYPES } from '../client/media-types.ts';
+import { PageOrder } from '../client/page-order.ts';
 import { readPage } from '../client/reading.ts';
 import { isPassing, type RetryOptions, retrying } from '../client/retrying.ts';
 import { PATHS } from '../client/schema-a.ts';
@@ -88,10 +89,10 @@ async function* followPages(
   first: SyncedPage,
   read: (cursor: string, size: number) => Promise<SyncedPage | undefined>,
 ): AsyncGenerator<readonly unknown[], void> {
-  let cursor: string | undefined;
+  const order = new PageOrder();
   for (let page: SyncedPage | undefined = first; page !== undefined; ) {
     yield page.elements;
-    cursor = nextAfter(cursor, page);
+    const cursor = order.next(page);
     page = cursor === undefined ? undefined : await read(cursor, page.size);
   }
 }
