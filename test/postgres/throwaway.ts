@@ -249,7 +249,8 @@ function findPrograms(folder: string, owner: typeof UNPRIVILEGED | undefined): s
   return join(copy, 'bin');
 }
 
-function findPort(): Promise<number> {
+/** A port that is free now. */
+export function findPort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer().once('error', reject);
     probe.listen(0, '127.0.0.1', () => {
