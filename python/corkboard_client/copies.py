@@ -98,13 +98,23 @@ class SqliteCopy:
             token = self._apply_changes(client, token, counts)
             fresh = [self._apply_list(client, name, tag, counts) for name, tag in zip(LISTS, tags)]
             self.database.execute("DELETE FROM corkboard_sync")
-            self.database.execute("INSERT INTO corkboard_sync VALUES (?, ?, ?, ?)", (source, token, *fresh))
+            names = ", ".join(STATE)
+            self.database.execute(
+                f"INSERT INTO corkboard_sync ({names}) VALUES (?, ?, ?, ?)", (source, token, *fresh)
+            )
+            self._empty_points()
             self.database.execute("COMMIT")
         except BaseException:
             if self.database.in_transaction:
                 self.database.execute("ROLLBACK")
             raise
         return counts
+
+    def _empty_points(self) -> None:
+        """Points that `corkboard sync` has copied would not be those of the new events."""
+        columns = {name for (_, name, *_) in self.database.execute("PRAGMA table_info(corkboard_sync)")}
+        if "points_tag" in columns:
+            self.database.execute("DELETE FROM points")
 
     def _apply_changes(self, client: Client, token: Optional[str], counts: SyncCounts) -> Optional[str]:
         run = self.database

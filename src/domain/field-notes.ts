@@ -35,4 +35,8 @@ export const FIELD_NOTES = {
     first_name: 'First name. If imported without one: the display name up to its last space.',
     last_name: 'Last name. If imported without one: the display name after its last space.',
   },
+  points: {
+    total_points: 'Points of the user on the board.',
+    participation_score: 'Score of the user on the board.',
+  },
 } as const;

@@ -156,8 +156,9 @@ export function buildApp(options: AppOptions): App {
     const lease = await datasets.lease(key.organization);
     let endTurn: (() => void) | undefined;
     try {
-      const { walk, place, since, etag, syncToken } = lease.questions.bind(question, key);
-      const caching = cachingFields(etag, syncToken, request.headers);
+      const bound = lease.questions.bind(question, key);
+      const { walk, place, since, etag, syncToken } = bound;
+      const caching = cachingFields(bound, request.headers);
       const content = { 'content-type': contentTypeOf(representation), 'accept-ranges': 'bytes' };
       const known = request.headers['if-none-match'];
       const slot = lease.slot(etag);
@@ -187,8 +188,8 @@ export function buildApp(options: AppOptions): App {
         endTurn ??= await shares.turns.take(key);
       };
       const { scope } = key;
-      const bound = { place, since, syncToken };
-      const ask: Ask = { dataset, rendering, scope, parameters, ...bound, representation, admit };
+      const shown = { place, since, syncToken };
+      const ask: Ask = { dataset, rendering, scope, parameters, ...shown, representation, admit };
       const render = await subject.find(ask);
       if (acceptsNothingNew(known)) return sendNotModified(reply, caching);
       const answer = await render();

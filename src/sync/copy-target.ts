@@ -9,6 +9,7 @@ export interface CopyState {
   /** Entity tags of the lists in the copy; absent if the server sent none. */
   readonly usersTag: string | undefined;
   readonly boardsTag: string | undefined;
+  readonly pointsTag: string | undefined;
 }
 
 export interface CopyTarget {
@@ -23,7 +24,10 @@ export interface CopyTarget {
 export interface CopyWriting {
   /** Deletes all rows. */
   clear(table: CopyTable): Promise<void>;
-  /** Adds rows, each with a different key; they replace those with the same keys. */
+  /**
+   * Adds rows, each with a different key; they replace those with the same keys. A table whose key
+   * has several columns must have been cleared before.
+   */
   put(table: CopyTable, rows: readonly CopyRow[]): Promise<void>;
   /** Deletes the rows with one of the values in the column. */
   remove(table: CopyTable, column: string, values: readonly string[]): Promise<void>;

@@ -18,7 +18,7 @@ const SECTION_MEMBERS = {
 } as const;
 
 const EVENT_CELLS: readonly CellSource[] = [
-  { section: undefined, field: EVENTS.key },
+  ...EVENTS.key.map((field) => ({ section: undefined, field })),
   ...EVENT_SECTIONS.flatMap(({ of, fields }) =>
     fields.map((field) => ({ section: SECTION_MEMBERS[of], field })),
   ),
@@ -46,7 +46,7 @@ function rowOf({ columns, key }: CopyTable, valueAt: (at: number) => unknown): C
   for (let at = 0; at < columns.length; at += 1) {
     const { name, type } = columns[at]!;
     const cell = cellOf(type, valueAt(at));
-    if (cell === null && name === key) throw otherRecords();
+    if (cell === null && key.includes(name)) throw otherRecords();
     row.push(cell);
   }
   return row;
@@ -60,6 +60,8 @@ function fieldsOf(value: unknown): ElementFields {
 function cellOf(type: ColumnType, value: unknown): CopyCell {
   if (value === undefined || value === null) return null;
   if (isOfType(type, value)) return value;
+  // Identifiers are digits, other integers are numbers.
+  if (type === 'integer' && Number.isSafeInteger(value)) return String(value);
   throw otherRecords();
 }
 

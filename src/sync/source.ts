@@ -1,18 +1,27 @@
-/** The server of a sync: the changes of its events, and its lists. */
+/** The server of a sync: the changes of its events, its lists, and which version they show. */
 import { inSmallerPages } from '../client/asking.ts';
-import { openClient } from '../client/client.ts';
+import { type ClientOptions, openClient } from '../client/client.ts';
 import { CorkboardError, ProblemError } from '../client/errors.ts';
 import { nextCursor } from '../client/headers.ts';
 import { MEDIA_TYPES } from '../client/media-types.ts';
 import { PageOrder } from '../client/page-order.ts';
 import { readPage } from '../client/reading.ts';
-import { isPassing, type RetryOptions, retrying } from '../client/retrying.ts';
+import { isPassing, pause, type RetryOptions, retrying } from '../client/retrying.ts';
 import { PATHS } from '../client/schema-a.ts';
+import { PATHS as INSIGHTS_PATHS } from '../client/schema-insights.ts';
 import { type Origin, type Request, sendRaw } from '../client/sending.ts';
 import type { SyncBatch } from '../client/sync.ts';
 import { AppError } from '../domain/app-error.ts';
+import type { CopyList } from './tables.ts';
 
 const PAGE_SIZE = 10_000;
+/** The pauses between rounds: twice as long each time, and about 13 s for the 8 rounds of a run. */
+const FIRST_PAUSE_MS = 100;
+const LIST_PATHS: Readonly<Record<CopyList, string>> = {
+  users: PATHS.listUsers,
+  boards: PATHS.listBoards,
+  points: INSIGHTS_PATHS.listPoints,
+};
 
 export interface SyncedList {
   /** Absent if the server sent none. */
@@ -24,11 +33,21 @@ export interface SyncSource {
   /** Base URL of the variant, without a slash at its end. */
   readonly base: string;
   /**
+   * Which versions of the data the responses have shown since this was last emptied (decision 100).
+   * Servers up to 0.2 do not say.
+   */
+  readonly versions: Set<string>;
+  /**
    * Absent token: from the start. Yields nothing if nothing has changed. Throws `source-refused`.
    */
   changes(token: string | undefined): AsyncIterable<SyncBatch<unknown>>;
-  /** Undefined if the list still has the entity tag. Throws `source-refused`. */
-  list(of: 'users' | 'boards', tag: string | undefined): Promise<SyncedList | undefined>;
+  /**
+   * Undefined if the list still has the entity tag; `missing` if the server has no points, or does
+   * not show them at this URL. Throws `source-refused`.
+   */
+  list(of: CopyList, tag: string | undefined): Promise<SyncedList | 'missing' | undefined>;
+  /** Waits before a further round, longer each time. `round`: the number of those before it. */
+  settle(round: number): Promise<void>;
 }
 
 export interface SourceOptions {
@@ -36,33 +55,54 @@ export interface SourceOptions {
   readonly signal?: AbortSignal | undefined;
   /** Elements of a page: 10,000 by default, which is the most. */
   readonly pageSize?: number;
+  /** Called when a list is `missing`. */
+  readonly onMissing?: (list: CopyList) => void;
 }
 
 /** `url`: base URL of a variant. Sends nothing. Throws `option-malformed`. */
 export function openSource(url: string, key: string, options: SourceOptions = {}): SyncSource {
-  const { retry = {}, signal, pageSize = PAGE_SIZE } = options;
+  const { retry = {}, signal, pageSize = PAGE_SIZE, onMissing } = options;
   const base = url.replace(/\/+$/, '').replace(/\/v1$/, '');
-  const client = openOrRefuse(base, key, retry);
-  // Each encoding has its own entity tag.
-  const origin = { baseUrl: base, key, headers: { 'accept-encoding': 'identity' }, fetch: globalThis.fetch };
-  const request = async (path: string, cursor: string | undefined, most: number, etag?: string) => {
+  const versions = new Set<string>();
+  const fetch = fetchNoting(versions);
+  const client = openOrRefuse({ baseUrl: base, key, retry, fetch });
+  const request = async (of: CopyList, cursor: string | undefined, most: number, etag?: string) => {
+    const baseUrl = of === 'points' ? `${base.replace(/\/[ab]$/, '')}/insights` : base;
+    // Each encoding has its own entity tag.
+    const origin = { baseUrl, key, headers: { 'accept-encoding': 'identity' }, fetch };
     const requestSized = (size: number) => {
       const query = { limit: String(size), cursor };
-      const wish = { path, query, accept: MEDIA_TYPES.ndjson, etag, signal };
+      const wish = { path: LIST_PATHS[of], query, accept: MEDIA_TYPES.ndjson, etag, signal };
       return retrying(() => pageOf(origin, wish, size), retry, signal);
     };
-    return await inSmallerPages(most, requestSized).catch(refuse);
+    return await inSmallerPages(most, requestSized);
   };
   return {
-    base,
+    ...{ base, versions },
     changes: (token) => told(client.sync({ token, pageSize, signal })),
     async list(of, tag) {
-      const path = of === 'users' ? PATHS.listUsers : PATHS.listBoards;
-      const first = await request(path, undefined, pageSize, tag);
-      if (first === undefined) return undefined;
-      const next = (cursor: string, size: number) => request(path, cursor, size);
-      return { tag: first.tag, pages: told(followPages(first, next)) };
+      try {
+        const first = await request(of, undefined, pageSize, tag);
+        if (first === undefined) return undefined;
+        const next = (cursor: string, size: number) => request(of, cursor, size);
+        return { tag: first.tag, pages: told(followPages(first, next)) };
+      } catch (error) {
+        if (of !== 'points' || !(error instanceof ProblemError) || error.status !== 404) refuse(error);
+        onMissing?.(of);
+        return 'missing';
+      }
     },
+    settle: (round) => pause(FIRST_PAUSE_MS * 2 ** (round - 1), signal),
+  };
+}
+
+/** Every response with data names its version, also one without changes. */
+function fetchNoting(versions: Set<string>): typeof globalThis.fetch {
+  return async (...request) => {
+    const response = await globalThis.fetch(...request);
+    const version = response.headers.get('data-version');
+    if (version !== null) versions.add(version);
+    return response;
   };
 }
 
@@ -98,10 +138,9 @@ async function* followPages(
 }
 
 /** Both variants have the same lists; only the fields of their elements differ. */
-function openOrRefuse(baseUrl: string, key: string, retry: RetryOptions) {
+function openOrRefuse(options: ClientOptions) {
   try {
-    const options = { baseUrl, key, retry };
-    return baseUrl.endsWith('/b')
+    return options.baseUrl.endsWith('/b')
       ? openClient({ ...options, variant: 'b' })
       : openClient({ ...options, variant: 'a' });
   } catch (error) {
@@ -110,10 +149,25 @@ function openOrRefuse(baseUrl: string, key: string, retry: RetryOptions) {
   }
 }
 
-/** Whether a later attempt may succeed: the server or the database was busy or away. */
+class UnsettledError extends Error {}
+
+/** The error of a run in which no round has seen a single version. */
+export function unsettled(): AppError {
+  return new AppError(
+    'source-refused',
+    'The server has published new versions faster than events, users, boards and points can be read. Try again later, or publish less often.',
+    { cause: new UnsettledError() },
+  );
+}
+
+/**
+ * Whether a later attempt may succeed: the server or the database was busy or away, or the server
+ * has published too often.
+ */
 export function passes(error: unknown): boolean {
   if (!(error instanceof AppError)) return false;
-  const isOfServer = error.cause instanceof CorkboardError && isPassing(error.cause);
+  const { cause } = error;
+  const isOfServer = cause instanceof UnsettledError || (cause instanceof CorkboardError && isPassing(cause));
   return isOfServer || error.code === 'database-away';
 }
 

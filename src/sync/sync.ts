@@ -1,12 +1,24 @@
 /**
  * Brings a copy up to date (decision 90): the changes of events since the sync token of the copy,
- * and the lists of users and boards if they have changed, at once.
+ * and users, boards and points if they have changed, at once and from one version (decision 100).
  */
 import { AppError } from '../domain/app-error.ts';
 import type { CopyState, CopyTarget, CopyWriting } from './copy-target.ts';
 import { eventRow, listRow, valuesOf } from './rows.ts';
-import type { SyncSource } from './source.ts';
-import { BOARDS, type CopyRow, type CopyTable, EVENTS, placeOfKey, USERS } from './tables.ts';
+import { type SyncSource, unsettled } from './source.ts';
+import {
+  BOARDS,
+  type CopyList,
+  type CopyRow,
+  type CopyTable,
+  EVENTS,
+  keyReader,
+  POINTS,
+  USERS,
+} from './tables.ts';
+
+/** How often a run reads what has been published since its previous round. */
+const MOST_ROUNDS = 8;
 
 export interface SyncCounts {
   /** Whether everything was copied: the copy was new, or its token was no longer valid. */
@@ -19,6 +31,8 @@ export interface SyncCounts {
   /** The size of the list; undefined if it has not changed. */
   users: number | undefined;
   boards: number | undefined;
+  /** Also undefined if the server has no points. */
+  points: number | undefined;
 }
 
 /**
@@ -32,18 +46,41 @@ export async function sync(
 ): Promise<SyncCounts> {
   const counts: SyncCounts = {
     ...{ startedAnew: false, events: 0, deletedEvents: 0, erasedUsers: 0 },
-    ...{ users: undefined, boards: undefined },
+    ...{ users: undefined, boards: undefined, points: undefined },
   };
   await target.transact(async (copy, before) => {
     checkSource(source, before);
-    return {
-      source: source.base,
-      token: await applyChanges(source, copy, before?.token, counts, tell),
-      usersTag: await applyList(source, copy, USERS, before?.usersTag, counts),
-      boardsTag: await applyList(source, copy, BOARDS, before?.boardsTag, counts),
-    };
+    let state = before;
+    for (let round = 1; ; round += 1) {
+      source.versions.clear();
+      state = await applyRound(source, copy, state, counts, tell);
+      if (isOneVersion(source)) return state;
+      if (round === MOST_ROUNDS) throw unsettled();
+      await source.settle(round);
+    }
   });
   return counts;
+}
+
+function isOneVersion({ versions }: SyncSource): boolean {
+  return versions.size <= 1;
+}
+
+/** Ends as soon as a different version has been published. */
+async function applyRound(
+  source: SyncSource,
+  copy: CopyWriting,
+  before: CopyState | undefined,
+  counts: SyncCounts,
+  tell: (events: number) => void,
+): Promise<CopyState> {
+  return {
+    source: source.base,
+    token: await applyChanges(source, copy, before?.token, counts, tell),
+    usersTag: await applyList(source, copy, USERS, before?.usersTag, counts),
+    boardsTag: await applyList(source, copy, BOARDS, before?.boardsTag, counts),
+    pointsTag: await applyList(source, copy, POINTS, before?.pointsTag, counts),
+  };
 }
 
 function checkSource({ base }: SyncSource, before: CopyState | undefined): void {
@@ -69,7 +106,7 @@ async function applyChanges(
       Object.assign(counts, { startedAnew: true, events: 0, deletedEvents: 0, erasedUsers: 0 });
     }
     await copy.remove(EVENTS, 'actor_id', valuesOf('integer', batch.forgotten));
-    await copy.remove(EVENTS, EVENTS.key, valuesOf('text', batch.deleted));
+    await copy.remove(EVENTS, 'sync_id', valuesOf('text', batch.deleted));
     await copy.put(EVENTS, lastOfEach(EVENTS, batch.events.map(eventRow)));
     counts.events += batch.events.length;
     counts.deletedEvents += batch.deleted.length;
@@ -81,19 +118,23 @@ async function applyChanges(
   return reached;
 }
 
-/** Returns the entity tag of the list. */
+/** Returns the entity tag of the list in the copy; undefined if it must be read again. */
 async function applyList(
   source: SyncSource,
   copy: CopyWriting,
-  table: CopyTable<'users' | 'boards'>,
+  table: CopyTable<CopyList>,
   tag: string | undefined,
   counts: SyncCounts,
 ): Promise<string | undefined> {
+  if (!isOneVersion(source)) return tag;
   const list = await source.list(table.name, tag);
   if (list === undefined) return tag;
   await copy.clear(table);
+  counts[table.name] = undefined;
+  if (list === 'missing') return undefined;
   let count = 0;
   for await (const elements of list.pages) {
+    if (!isOneVersion(source)) return undefined;
     const rows = elements.map((element) => listRow(table, element));
     await copy.put(table, lastOfEach(table, rows));
     count += rows.length;
@@ -103,6 +144,6 @@ async function applyList(
 }
 
 function lastOfEach(table: CopyTable, rows: readonly CopyRow[]): readonly CopyRow[] {
-  const at = placeOfKey(table);
-  return [...new Map(rows.map((row) => [row[at], row])).values()];
+  const keyOf = keyReader(table);
+  return [...new Map(rows.map((row) => [keyOf(row), row])).values()];
 }

@@ -1,10 +1,10 @@
 /**
  * The tables of a copy, the same in every target. Events have the columns that they have as CSV and
  * Parquet, and `sync_id`. Users and boards have the fields of both variants; those that the variant
- * of the server lacks are null.
+ * of the server lacks are null. Points have those of the route for them (decision 93).
  */
 import { FIELD_NOTES } from '../domain/field-notes.ts';
-import { EVENT_SECTIONS, LIST_FIELDS } from '../render/text/fields.ts';
+import { EVENT_SECTIONS, LIST_FIELDS, POINTS_FIELDS, POINTS_NUMBERS } from '../render/text/fields.ts';
 
 /** `integer` has 64 bits; `texts` is a list of texts. */
 export type ColumnType = 'integer' | 'text' | 'instant' | 'texts';
@@ -15,11 +15,14 @@ export interface CopyColumn {
   readonly note: string;
 }
 
-export interface CopyTable<Name extends string = 'events' | 'users' | 'boards'> {
+/** The tables that are read as a whole. */
+export type CopyList = 'users' | 'boards' | 'points';
+
+export interface CopyTable<Name extends string = 'events' | CopyList> {
   readonly name: Name;
   readonly note: string;
-  /** The column that identifies a row. */
-  readonly key: string;
+  /** The columns that identify a row. Rows are ordered by them where they are. */
+  readonly key: readonly string[];
   readonly columns: readonly CopyColumn[];
   /** The columns by which rows are mostly looked for. */
   readonly indexed: readonly string[];
@@ -42,13 +45,13 @@ function columnOf(prefix: string, field: string, notes: Readonly<Record<string, 
   return { name: prefix + field, type: TYPES[field] ?? 'text', note: notes[field] ?? '' };
 }
 
-const { event, person, organization, pin, board, user } = FIELD_NOTES;
+const { event, person, organization, pin, board, user, points } = FIELD_NOTES;
 const SECTION_NOTES = { kind: event, owner: person, actor: person, organization, pin, activity: pin, board };
 
 export const EVENTS: CopyTable<'events'> = {
   name: 'events',
   note: 'What users have done, with the current names of users, boards and pins.',
-  key: 'sync_id',
+  key: ['sync_id'],
   columns: [
     { name: 'sync_id', type: 'text', note: 'Identifies the event, even if its other columns change.' },
     ...EVENT_SECTIONS.flatMap(({ of, prefix, fields }) =>
@@ -62,7 +65,7 @@ export const EVENTS: CopyTable<'events'> = {
 export const USERS: CopyTable<'users'> = {
   name: 'users',
   note: 'The users of the organization.',
-  key: 'id',
+  key: ['id'],
   columns: bothVariants('users', user),
   indexed: ['email'],
 };
@@ -70,16 +73,41 @@ export const USERS: CopyTable<'users'> = {
 export const BOARDS: CopyTable<'boards'> = {
   name: 'boards',
   note: 'The boards of the organization.',
-  key: 'id',
+  key: ['id'],
   columns: bothVariants('boards', board),
   indexed: [],
 };
 
-export const TABLES: readonly CopyTable[] = [EVENTS, USERS, BOARDS];
+export const POINTS: CopyTable<'points'> = {
+  name: 'points',
+  note: 'Points of users on boards, of all time, as of the events in this copy.',
+  key: ['board_id', 'user_id'],
+  columns: [
+    ...columnsOfPoints(POINTS_FIELDS.users, user),
+    ...columnsOfPoints(POINTS_FIELDS.boards, board),
+    ...POINTS_NUMBERS.map((name): CopyColumn => ({ name, type: 'integer', note: points[name] })),
+  ],
+  indexed: ['user_id'],
+};
 
-/** The index of the key among the columns. */
-export function placeOfKey({ columns, key }: CopyTable): number {
-  return columns.findIndex(({ name }) => name === key);
+export const LISTS: readonly CopyTable<CopyList>[] = [USERS, BOARDS, POINTS];
+export const TABLES: readonly CopyTable[] = [EVENTS, ...LISTS];
+
+/** The key of each row as a text; different for different keys. */
+export function keyReader({ columns, key }: CopyTable): (row: CopyRow) => string {
+  const places = key.map((name) => columns.findIndex((column) => column.name === name));
+  const [first = 0] = places;
+  if (places.length === 1) return (row) => String(row[first]);
+  // Only numbers are parts of a key.
+  return (row) => places.map((at) => row[at]).join(' ');
+}
+
+/** `fields`: the fields that columns show, by the names of the columns. */
+function columnsOfPoints(
+  fields: Readonly<Record<string, string>>,
+  notes: Readonly<Record<string, string>>,
+): CopyColumn[] {
+  return Object.entries(fields).map(([name, field]) => ({ ...columnOf('', field, notes), name }));
 }
 
 function bothVariants(of: keyof typeof LIST_FIELDS, notes: Readonly<Record<string, string>>): CopyColumn[] {

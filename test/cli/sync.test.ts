@@ -27,20 +27,22 @@ it('sync writes what the key can see, and then says that nothing has changed', a
     const words = ['sync', url, '--to', place.address, '--key-file', keyFile];
     const first = await run(words);
     assert.equal(first.code, 0, first.stderr);
-    const { events, users, boards } = await exported(url, world.keys.full);
+    const { events, users, boards, points } = await exported(url, world.keys.full);
     const [copied, listed] = [
       `${events.length} events copied`,
-      `${users.length} users, ${boards.length} boards`,
+      `${users.length} users, ${boards.length} boards, ${points.length} points totals`,
     ];
     assert.ok(first.stdout.startsWith(`${copied}, ${listed} (`), first.stdout);
     const rows = (await place.rows('events')).map(({ sync_id, ...row }) => row);
     assert.deepEqual(sortedTexts(rows), sortedTexts(events));
     assert.deepEqual(sortedTexts(await place.rows('users')), sortedTexts(users));
+    assert.deepEqual(sortedTexts(await place.rows('points')), sortedTexts(points));
     assert.equal((await run(words)).stdout, 'Nothing has changed.\n');
     const { seconds, ...counts } = JSON.parse((await run([...words, '--json'])).stdout);
     assert.equal(typeof seconds, 'number');
     assert.deepEqual(counts, {
-      ...{ startedAnew: false, events: 0, deletedEvents: 0, erasedUsers: 0, users: null, boards: null },
+      ...{ startedAnew: false, events: 0, deletedEvents: 0, erasedUsers: 0 },
+      ...{ users: null, boards: null, points: null },
     });
   }
 });

@@ -9,8 +9,11 @@ import { BOARDS, type Followed, idOf, timestampOf, USERS } from './followed.ts';
 
 export async function openProduct(): Promise<Followed> {
   const deployment = await openDeployment();
-  const { load, makeKey, url } = deployment;
+  const { load, makeKey, store, url } = deployment;
   const user = (id: number, name: string) => ({ id: idOf(id), email: `${id}@harbor.example`, name });
+  // Every event earns a point.
+  const policy = { rules: [{ on: 'board.visited', to: 'actor', points: 1 }] };
+  await store.createOrganization('harbor', { policy: JSON.stringify(policy) });
   await load('harbor', {
     ...EMPTY_BUNDLE,
     users: USERS.map((id) => user(id, `Person ${id}`)),

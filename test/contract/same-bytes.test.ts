@@ -249,11 +249,12 @@ describe('the same bundle', () => {
  * identify versions.
  */
 async function appearance(response: Response) {
-  const own = ['date', 'etag', 'x-request-id', 'server-timing', 'connection', 'keep-alive'];
+  const own = ['date', 'etag', 'data-version', 'x-request-id', 'server-timing', 'connection', 'keep-alive'];
   // The boundaries of the chunks that are compressed depend on the kind of dataset.
   if (response.headers.has('content-encoding')) own.push('content-length', 'transfer-encoding');
   const headers = [...response.headers].filter(([name]) => !own.includes(name));
-  assert.equal(response.headers.has('etag'), response.status === 200);
+  for (const name of ['etag', 'data-version'])
+    assert.equal(response.headers.has(name), response.status === 200, name);
   const body = Buffer.from(await response.arrayBuffer());
   if (response.ok) return { status: response.status, headers, body };
   const problem = body.toString().replace(/"request_id":"[^"]*"/, '');

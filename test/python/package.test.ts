@@ -86,7 +86,8 @@ describe('the Python package', { skip }, () => {
     const own = join(folder, 'command.sqlite');
     for (const [path, expected] of [
       [own, /events copied/],
-      [copy, /^Nothing has changed/],
+      // The command adds the points.
+      [copy, /^[\d,]+ points totals \(/],
     ] as const) {
       const words = ['sync', url, '--to', `sqlite:${path}`];
       const { code, stdout, stderr } = await run(words, { environment: { CORKBOARD_SYNC_KEY: key } });
@@ -96,6 +97,19 @@ describe('the Python package', { skip }, () => {
     const [command, package_] = [contentOf(own), contentOf(copy)];
     assert.ok(command.events.length > 20_000);
     assert.deepEqual(package_, command);
+    assert.ok(command.points.length > 0);
+  });
+
+  it('leaves no points of an earlier version in a copy that it continues', async () => {
+    const code = `from corkboard_client import Client, SqliteCopy; import os
+with SqliteCopy(os.environ["CORKBOARD_COPY"]) as copy:
+    copy.update(Client(os.environ["CORKBOARD_URL"], os.environ["CORKBOARD_KEY"]))`;
+    await ended(python, '-c', code);
+    assert.deepEqual(contentOf(copy).points, []);
+    const words = ['sync', url, '--to', `sqlite:${copy}`];
+    const { stdout } = await run(words, { environment: { CORKBOARD_SYNC_KEY: key } });
+    assert.match(stdout, /^[\d,]+ points totals \(/);
+    assert.ok(contentOf(copy).points.length > 0);
   });
 });
 
@@ -107,15 +121,16 @@ interface Ranked {
 /** Columns, keys, indexes and rows of all tables. */
 function contentOf(path: string) {
   const database = new DatabaseSync(path, { readOnly: true });
-  const tables = ['events', 'users', 'boards', 'corkboard_sync'] as const;
+  const tables = ['events', 'users', 'boards', 'points', 'corkboard_sync'] as const;
   const columns = tables.map((table) => database.prepare(`PRAGMA table_info(${table})`).all());
   const indexes = database.prepare("SELECT name FROM sqlite_master WHERE type = 'index' ORDER BY name").all();
-  const rowsOf = (table: string) => {
-    const select = database.prepare(`SELECT * FROM ${table} ORDER BY 1`);
+  const rowsOf = (table: string, order = '1') => {
+    const select = database.prepare(`SELECT * FROM ${table} ORDER BY ${order}`);
     select.setReadBigInts(true);
     return select.all();
   };
   const [events, users, boards] = [rowsOf('events'), rowsOf('users'), rowsOf('boards')];
+  const points = rowsOf('points', 'board_id, user_id');
   database.close();
-  return { columns, indexes, events, users, boards };
+  return { columns, indexes, events, users, boards, points };
 }

@@ -109,6 +109,34 @@ describe('a conditional request', () => {
     await elsewhere.close();
   });
 
+  it('gets a tag and the name of the version, which is the same on all routes for a key, and only there', async () => {
+    const versionOf = async (path: string, headers: Record<string, string> = {}) => {
+      const response = await stand.get(path, headers);
+      await response.text();
+      return response.headers.get('data-version');
+    };
+    const version = await versionOf('/a/v1/events');
+    assert.match(version ?? '', /^[A-Za-z0-9_-]{22}$/);
+    for (const path of [
+      ...['/a/v1/events?since=start', '/b/v1/events?limit=1', '/a/v1/users?format=csv', '/b/v1/boards'],
+      ...['/v1/user/5/points', '/insights/v1/points', '/insights/v1/overview'],
+    ]) {
+      assert.equal(await versionOf(path), version, path);
+    }
+    const scoped = await stand.makeKey({ scope: { boards: [7n], users: 'of-boards' } });
+    const redacted = await stand.makeKey({ redact: { email: true, name: false, id: false } });
+    assert.equal(await versionOf('/a/v1/users', { apikey: await stand.makeKey() }), version);
+    const others = [
+      await versionOf('/a/v1/users', { apikey: scoped }),
+      await versionOf('/a/v1/users', { apikey: redacted }),
+    ];
+    assert.equal(new Set([version, ...others]).size, 3);
+    const known = await stand.get('/a/v1/users', { 'if-none-match': await tagOf('/a/v1/users') });
+    assert.deepEqual([known.status, known.headers.get('data-version')], [304, version]);
+    for (const path of ['/a/v1/events/board/12345', '/a/v1/events?strat=1', '/a/openapi.json'])
+      assert.equal(await versionOf(path), null, path);
+  });
+
   it('gets a 304 with tag, caching rules and no body, with a list of tags and weak tags too', async () => {
     const tag = await tagOf('/a/v1/events');
     for (const header of [tag, `W/${tag}`, `"x", ${tag}`, `W/"a,b" ,W/${tag},"y"`, '*']) {
@@ -149,10 +177,13 @@ describe('a conditional request', () => {
     assert.equal(refused.headers.get('vary'), 'apikey, Authorization, Accept, Accept-Encoding');
   });
 
-  it('gets a new tag after a publication', async () => {
+  it('gets a new tag and a new version after a publication', async () => {
     const tag = await tagOf('/a/v1/boards');
+    const versionOf = async () => (await stand.get('/a/v1/users', {}, 'HEAD')).headers.get('data-version');
+    const version = await versionOf();
     await stand.publish({ boards: [{ id: 99n, title: 'New' }] });
     await until(async () => (await tagOf('/a/v1/boards')) !== tag);
+    assert.notEqual(await versionOf(), version);
   });
 });
 

@@ -10,7 +10,8 @@ import { runs } from '../model/runs.ts';
 import { DATABASES } from './copies.ts';
 
 const folder = temporaryFolder();
-const STATE = { source: 'http://server/a', token: 't', usersTag: undefined, boardsTag: undefined };
+const TAGS = { usersTag: undefined, boardsTag: undefined, pointsTag: undefined };
+const STATE = { source: 'http://server/a', token: 't', ...TAGS };
 /** More rows than a chunk of DuckDB has. */
 const MANY = 3_000;
 

@@ -31,6 +31,10 @@ export const COLUMNS: Readonly<Record<string, readonly Types[]>> = {
   ],
   users: [integer('id'), ...['email', 'role', 'name', 'first_name', 'last_name'].map(text)],
   boards: [integer('id'), ...['title', 'category'].map(text)],
+  points: [
+    ...[integer('user_id'), text('email'), text('name'), integer('board_id'), text('board_title')],
+    ...['total_points', 'participation_score'].map(integer),
+  ],
   activity_daily: [
     ['day', 'DATE', 'TEXT', 'date'],
     integer('board_id'),

@@ -9,6 +9,7 @@ export interface CopyDigest {
   readonly events: string;
   readonly users: string;
   readonly boards: string;
+  readonly points: string;
 }
 
 /** The number of rows, and the sum of their digests: equal rows do not cancel each other. */
@@ -35,7 +36,9 @@ const MISSING = /does not exist|no such table|unable to open database file/;
 
 /** A table without rows. */
 const NOTHING = new RowSum().text;
-export const EMPTY_DIGEST: CopyDigest = { events: NOTHING, users: NOTHING, boards: NOTHING };
+export const EMPTY_DIGEST: CopyDigest = {
+  ...{ events: NOTHING, users: NOTHING, boards: NOTHING, points: NOTHING },
+};
 
 /** Without `sync_id`, which an export lacks. Tables that do not exist have no rows. */
 export async function digestOfCopy(place: DatabasePlace): Promise<CopyDigest> {
@@ -59,6 +62,7 @@ export async function digestOfCopy(place: DatabasePlace): Promise<CopyDigest> {
     events: await digestOf('events'),
     users: await digestOf('users'),
     boards: await digestOf('boards'),
+    points: await digestOf('points'),
   };
 }
 
@@ -66,7 +70,8 @@ export async function digestOfServer(baseUrl: string, key: string): Promise<Copy
   const events = new RowSum();
   for await (const event of exportedEvents(baseUrl, key)) events.add(event);
   const lists = await exportedLists(baseUrl, key);
-  return { events: events.text, users: sumOf(lists.users), boards: sumOf(lists.boards) };
+  const { users, boards, points } = lists;
+  return { events: events.text, users: sumOf(users), boards: sumOf(boards), points: sumOf(points) };
 }
 
 function sumOf(rows: readonly CopyRow[]): string {

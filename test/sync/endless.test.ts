@@ -24,6 +24,7 @@ describe('sync from a server without an end', () => {
     ['changes', '/a/v1/events', `${EVENT}\n`, /A page of the response has more than .*\./],
     ['tiny changes', '/a/v1/events', '{}\n', /A page of the response has more than .*\./],
     ['users', '/a/v1/users', '{"id":1}\n', /A page of the response has more than .*\./],
+    ['points', '/insights/v1/points', '{"user_id":1}\n', /A page of the response has more than .*\./],
     ['one change', '/a/v1/events', '[1,', /A line of the response has more than .*\./],
     ['one board', '/a/v1/boards', '[1,', /A line of the response has more than .*\./],
   ] as const) {

@@ -9,6 +9,7 @@ export interface Exported {
   readonly events: readonly CopyRow[];
   readonly users: readonly CopyRow[];
   readonly boards: readonly CopyRow[];
+  readonly points: readonly CopyRow[];
 }
 
 /** The rows of the events, without `sync_id`. */
@@ -24,7 +25,13 @@ export async function exported(baseUrl: string, key: string): Promise<Exported> 
 
 export async function exportedLists(baseUrl: string, key: string): Promise<Omit<Exported, 'events'>> {
   const client: ClientA = openClient({ baseUrl, key, variant: 'a' });
+  const insights = openClient({ baseUrl: baseUrl.replace(/\/a$/, '/insights'), key, variant: 'insights' });
   return {
+    points: (await all(insights.points())).map((row) => ({
+      ...row,
+      total_points: String(row.total_points),
+      participation_score: String(row.participation_score),
+    })),
     users: (await all(client.users())).map((user) => ({ ...user, role: null, name: null })),
     boards: (await all(client.boards())).map((board) => ({ ...board, category: null })),
   };

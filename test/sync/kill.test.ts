@@ -51,13 +51,12 @@ describe('a killed sync', () => {
         const place = await kind.make(folder);
         const { signal } = await syncUntil(place, moment * wholeMs);
         if (signal === 'SIGKILL') killed += 1;
-        const rows = await rowsIfAny(place);
-        if (rows.length > 0) assertWhole(rows);
+        if ((await rowsIfAny(place)).length > 0) await assertWhole(place);
         const again = await run(['sync', url, '--to', place.address], {
           environment: { CORKBOARD_SYNC_KEY: world.keys.full },
         });
         assert.equal(again.code, 0, again.stderr);
-        assertWhole(await place.rows('events'));
+        await assertWhole(place);
       }
     });
   }
@@ -77,7 +76,7 @@ describe('a killed sync', () => {
       const rows = (await place.rows('events')).map(({ sync_id, ...row }) => row);
       for (const row of sortedTexts(rows)) assert.ok(known.has(row));
       assert.equal((await syncUntil(place, undefined)).code, 0);
-      assertWhole(await place.rows('events'));
+      await assertWhole(place);
       assert.deepEqual(globSync('*', { cwd: join(place.path, '.corkboard') }), ['lock']);
     }
   });
@@ -171,7 +170,8 @@ async function rowsIfAny(place: CopyPlace): Promise<readonly CopyRow[]> {
   }
 }
 
-function assertWhole(rows: readonly CopyRow[]): void {
-  const withoutId = rows.map(({ sync_id, ...row }) => row);
+async function assertWhole(place: CopyPlace): Promise<void> {
+  const withoutId = (await place.rows('events')).map(({ sync_id, ...row }) => row);
   assert.deepEqual(sortedTexts(withoutId), sortedTexts(shown.events));
+  assert.deepEqual(sortedTexts(await place.rows('points')), sortedTexts(shown.points));
 }

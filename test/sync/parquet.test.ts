@@ -62,10 +62,11 @@ describe('a copy in Parquet files', () => {
     assert.deepEqual(Object.keys(filesIn(path)), [
       ...['boards.parquet', 'corkboard_sync.json'],
       ...['2018-01', '2018-02', '2018-03'].map(monthFile),
-      'users.parquet',
+      ...['points.parquet', 'users.parquet'],
     ]);
     assert.deepEqual(JSON.parse(readFileSync(join(path, 'corkboard_sync.json'), 'utf8')), {
       ...{ format: 1, source: 'https://data.example.org/a', token: 'first' },
+      lists: ['users', 'boards', 'points'],
       months: ['2018-01', '2018-02', '2018-03'],
     });
     assert.deepEqual(globSync('*', { cwd: join(path, '.corkboard') }), ['lock']);
@@ -77,6 +78,7 @@ describe('a copy in Parquet files', () => {
       ['events', monthFile('2018-01')],
       ['users', 'users.parquet'],
       ['boards', 'boards.parquet'],
+      ['points', 'points.parquet'],
     ] as const) {
       const described = await queryFiles(
         `SELECT column_name AS name, column_type AS type FROM (DESCRIBE FROM read_parquet('${join(path, file)}', hive_partitioning = false))`,
@@ -259,7 +261,7 @@ describe('a change that was written down and not made', () => {
 
 describe('a folder that is no copy', () => {
   it('is refused if it has files of these names, which stay', async () => {
-    for (const name of ['events/own.parquet', 'users.parquet', 'boards.parquet']) {
+    for (const name of ['events/own.parquet', 'users.parquet', 'boards.parquet', 'points.parquet']) {
       const { path } = await PARQUET.make(folder);
       mkdirSync(join(path, 'events'), { recursive: true });
       if (!name.startsWith('events')) rmSync(join(path, 'events'), { recursive: true });

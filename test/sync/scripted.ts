@@ -39,6 +39,7 @@ export async function runWith(place: CopyPlace, batches: readonly OddBatch[], to
 function scripted(batches: readonly OddBatch[], token: string): SyncSource {
   return {
     base: 'https://data.example.org/a',
+    versions: new Set(),
     async *changes(known) {
       if (known === token) return;
       for (const [at, { startsAnew, forgotten, deleted, events }] of batches.entries()) {
@@ -52,6 +53,7 @@ function scripted(batches: readonly OddBatch[], token: string): SyncSource {
       }
     },
     list: async () => undefined,
+    settle: async () => undefined,
   };
 }
 

@@ -3,9 +3,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { openClient } from '../../src/client/client.ts';
-import { openSource, type SyncSource } from '../../src/sync/source.ts';
-import { sync } from '../../src/sync/sync.ts';
-import { openTarget } from '../../src/sync/targets/open-target.ts';
+import type { SyncSource } from '../../src/sync/source.ts';
 import { temporaryFolder } from '../cli/command.ts';
 import { type Added, BOARDS, type Followed, USERS } from '../client/followed.ts';
 import { openProduct } from '../client/followed-product.ts';
@@ -13,37 +11,12 @@ import { openProtocolServer } from '../client/followed-protocol.ts';
 import { all } from '../client/odd-server.ts';
 import { runs } from '../model/runs.ts';
 import { type CopyPlace, type CopyRow, DATABASES, PLACES } from './copies.ts';
-import { exported, sortedTexts } from './exported.ts';
+import { sortedTexts } from './exported.ts';
 import { NO_CHANGES } from './scripted.ts';
+import { assertWhole, sourceOf, update } from './whole.ts';
 
 const folder = temporaryFolder();
 const SOME = [1, 2, 3, 2, 1].map((actor) => ({ actor, owner: 1, board: 7 }));
-
-/** One run as the command makes it. */
-async function update(place: CopyPlace, source: SyncSource) {
-  const target = await openTarget(place.address, { schema: 'community' });
-  try {
-    return await sync(source, target);
-  } finally {
-    await target.close();
-  }
-}
-
-function sourceOf({ baseUrl, key }: Pick<Followed, 'baseUrl' | 'key'>): SyncSource {
-  return openSource(baseUrl, key, { pageSize: 2, retry: { retries: 0 } });
-}
-
-async function assertWhole(place: CopyPlace, { baseUrl, key }: Followed): Promise<void> {
-  const shown = await exported(baseUrl, key);
-  const events = await place.rows('events');
-  const ids = new Set(events.map((event) => event['sync_id']));
-  assert.equal(ids.size, events.length, 'every event has its own sync_id');
-  const withoutId = ({ sync_id, ...row }: CopyRow) => row;
-  assert.deepEqual(sortedTexts(events.map(withoutId)), sortedTexts(shown.events));
-  for (const list of ['users', 'boards'] as const) {
-    assert.deepEqual(sortedTexts(await place.rows(list)), sortedTexts(shown[list]));
-  }
-}
 
 for (const kind of PLACES) {
   describe(`a copy in ${kind.name}`, () => {
@@ -59,13 +32,14 @@ for (const kind of PLACES) {
       await followed.add(...SOME);
       const first = await update(place, sourceOf(followed));
       assert.deepEqual(first, {
-        ...{ startedAnew: true, events: 5, deletedEvents: 0, erasedUsers: 0, users: 4, boards: 2 },
+        ...{ startedAnew: true, events: 5, deletedEvents: 0, erasedUsers: 0 },
+        ...{ users: 4, boards: 2, points: 3 },
       });
       await assertWhole(place, followed);
       const nothing = await update(place, sourceOf(followed));
       assert.deepEqual(nothing, {
         ...{ startedAnew: false, events: 0, deletedEvents: 0, erasedUsers: 0 },
-        ...{ users: undefined, boards: undefined },
+        ...{ users: undefined, boards: undefined, points: undefined },
       });
       await followed.rename(2, 'O\'Brien \u{1F600}\n"quoted"');
       await followed.delete(3);

@@ -154,7 +154,7 @@ describe('a copy in PostgreSQL', () => {
     const [role] = roles;
     await assert.rejects(readAs(role, 'events'), /permission denied/);
     await syncWell(place, '--grant', role);
-    const relations = ['events', 'users', 'boards', ...VIEWS];
+    const relations = ['events', 'users', 'boards', 'points', ...VIEWS];
     for (const relation of relations) assert.equal(await readAs(role, relation), 1, relation);
     await place.run('DROP TABLE events CASCADE; DELETE FROM corkboard_sync;');
     await syncWell(place, '--grant', role);

@@ -38,7 +38,7 @@ export function addSyncCommand(program: Command): void {
     .command('sync')
     .summary('Keep a copy of the data of a server in a database or in Parquet files.')
     .description(
-      'Copy the events, users and boards that a key can see on a Corkboard server into a database (DuckDB, SQLite or PostgreSQL) or into a folder of Parquet files. The first run copies everything, later ones only what has changed, including corrections, deletions and erasures. Each run is one transaction: a run that fails or is killed changes nothing, or the next one completes it. docs/sync.md describes the tables, views and files.',
+      'Copy the events, users, boards and points that a key can see on a Corkboard server into a database (DuckDB, SQLite or PostgreSQL) or into a folder of Parquet files. The first run copies everything, later ones only what has changed, including corrections, deletions and erasures. Each run is one transaction: a run that fails or is killed changes nothing, or the next one completes it. docs/sync.md describes the tables, views and files.',
     )
     .argument('<url>', 'base URL of a variant, the part before /v1/events, like https://data.example.org/a')
     .requiredOption(
@@ -83,7 +83,7 @@ async function syncFrom(url: string, options: SyncCommandOptions): Promise<void>
   const end = () => ending.abort();
   for (const signal of SIGNALS) process.once(signal, end);
   const { signal } = ending;
-  const source = openSource(url, key, { signal, retry: { onRetry: tellRetry } });
+  const source = openSource(url, key, { signal, retry: { onRetry: tellRetry }, onMissing: tellMissing });
   // New files are readable by their owner only, except in a Parquet folder that others can read.
   const umask = process.umask(0o077);
   try {
@@ -134,6 +134,10 @@ async function syncOnce(source: SyncSource, target: CopyTarget, options: SyncCom
   print(options.json ? renderJson(report, 0) : renderReport(report));
 }
 
+function tellMissing(list: string): void {
+  remark(`The server shows no ${list} beside this URL, so the table "${list}" is empty.`);
+}
+
 function tellRetry({ error, pauseMs }: { readonly error: Error; readonly pauseMs: number }): void {
   remark(`Waiting ${Math.ceil(pauseMs / 1000)} s: ${error.message}`);
 }
@@ -145,6 +149,7 @@ function renderReport({
   erasedUsers,
   users,
   boards,
+  points,
   seconds,
 }: SyncReport) {
   const parts = [
@@ -153,6 +158,7 @@ function renderReport({
     erasedUsers > 0 && `${countOf(erasedUsers, 'user')} erased`,
     users !== undefined && countOf(users, 'user'),
     boards !== undefined && countOf(boards, 'board'),
+    points !== undefined && countOf(points, 'points total'),
   ].filter((part) => part !== false);
   return parts.length === 0 ? 'Nothing has changed.' : `${parts.join(', ')} (${seconds.toFixed(1)} s)`;
 }

@@ -75,6 +75,7 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
     .removeHeader('content-length')
     .removeHeader('link')
     .removeHeader('sync-token')
+    .removeHeader('data-version')
     .code(PROBLEMS[code].status)
     .headers(problemHeaders(code))
     .send(problemBody(code, detail, shownPath, request.id));

@@ -7,7 +7,7 @@ import type { KeyObject } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../domain/app-error.ts';
-import { isSameRedaction } from '../../domain/redaction.ts';
+import { isSameRedaction, redactionText } from '../../domain/redaction.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { KeyGrant } from '../../keys/keyring.ts';
 import { keyedDigest } from './secrets.ts';
@@ -24,6 +24,11 @@ const FORM = 3;
  */
 export function entityTag(parts: readonly string[], secret: KeyObject): string {
   return `"${keyedDigest(secret, `${FORM}\n${parts.join('\n')}`)}"`;
+}
+
+/** The value of `Data-Version` (decision 100). Different from every entity tag. */
+export function dataVersion(version: string, { scope, redact }: KeyGrant, secret: KeyObject): string {
+  return keyedDigest(secret, `version ${version} ${scopeText(scope)} ${redactionText(redact)}`);
 }
 
 /**
@@ -68,16 +73,22 @@ export function sendNotModified(reply: FastifyReply, caching: Record<string, str
   return reply.code(304).headers(caching).send();
 }
 
+interface ShownTags {
+  readonly etag: string;
+  readonly dataVersion: string;
+  readonly syncToken: string | undefined;
+}
+
 /**
- * The caching header fields of a 200 or 304 with this tag. Responses to pages of this server, such
+ * The header fields of a 200 or 304 about what it shows. Responses to pages of this server, such
  * as the console, are not stored, because several people may use the same machine (decision 65).
  */
 export function cachingFields(
-  etag: string,
-  syncToken: string | undefined,
+  { etag, dataVersion: version, syncToken }: ShownTags,
   { 'sec-fetch-site': site }: IncomingHttpHeaders,
 ): Record<string, string> {
-  const fields = { etag, 'cache-control': site === 'same-origin' ? 'no-store' : 'private, no-cache' };
+  const control = site === 'same-origin' ? 'no-store' : 'private, no-cache';
+  const fields = { etag, 'cache-control': control, 'data-version': version };
   return syncToken === undefined ? fields : { ...fields, 'sync-token': syncToken };
 }
 

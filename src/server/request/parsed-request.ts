@@ -11,7 +11,7 @@ import type { Scope } from '../../domain/scope.ts';
 import type { KeyEntry } from '../../keys/keyring.ts';
 import { REPRESENTATIONS, type Representation, tellsChanges } from '../../render/text/representations.ts';
 import { RequestTarget } from '../http/target.ts';
-import { entityTag, scopeText } from './conditional.ts';
+import { dataVersion, entityTag, scopeText } from './conditional.ts';
 import { openCursor, type WalkPlace } from './cursor.ts';
 import { LruCache } from './lru-cache.ts';
 import { chooseEncoding, chooseRepresentation, type Encoding } from './negotiation.ts';
@@ -51,6 +51,11 @@ export interface BoundRequest {
   readonly syncToken: string | undefined;
   /** Identifies the response: it is the same for the same bytes only. */
   readonly etag: string;
+  /**
+   * Identifies what the key sees of the version: it is the same for all responses that can be
+   * combined (decision 100).
+   */
+  readonly dataVersion: string;
 }
 
 /** The sequence up to which the client has everything; absent: it has nothing yet. */
@@ -127,6 +132,7 @@ export class BoundRequests {
       place,
       ...this.#bindSync(question, syncBinding(question, key), seen),
       etag: entityTag([version, walk.whole, formText(question, key)], this.#secrets.entityTag),
+      dataVersion: dataVersion(version, key, this.#secrets.entityTag),
     };
     return question.lastBound;
   }

@@ -1,5 +1,6 @@
 /** The responses of the insights as schemas: the source of their OpenAPI document. */
 import { type TSchema, Type } from 'typebox';
+import { FIELD_NOTES } from '../../domain/field-notes.ts';
 import { BINS } from '../../insights/participation.ts';
 import { BoardOfVariantB, Organization, Pin, UserOfVariantB } from './schemas.ts';
 
@@ -120,8 +121,8 @@ export const PointsRow = Type.Object(
     name: UserOfVariantB.properties.name,
     board_id: BoardOfVariantB.properties.id,
     board_title: BoardOfVariantB.properties.title,
-    total_points: Count('Points of the user on the board.'),
-    participation_score: Count('Score of the user on the board.'),
+    total_points: Count(FIELD_NOTES.points.total_points),
+    participation_score: Count(FIELD_NOTES.points.participation_score),
   },
   { title: 'PointsRow', description: 'Points of one user on one board.' },
 );

@@ -29,6 +29,10 @@ export const RESPONSE_HEADERS = {
     'Send it as `since` to get the changes since this response. With pages, use the token only after the last page.',
     '8mQ0kNTp1vOqIgxSZ4bVhA',
   ),
+  'Data-Version': text(
+    'Names the state of the data that this response shows. Responses to the same key with the same value show the same state, on all routes.',
+    'Zq3v0bJ9mR7cXk2LwTn4Hg',
+  ),
   'X-Request-Id': text(
     'Id of this request in the log of the server.',
     '5f0c9a52-2d1f-4f7a-9c1b-7f7f0e0e2a11',

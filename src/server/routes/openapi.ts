@@ -99,9 +99,9 @@ function operationSuffix({ variant }: VariantTable, base: string): string {
 }
 
 function describeRoute(route: Route, operationId: string, components: Map<string, unknown>): unknown {
-  const paged = route.parameters.includes('cursor');
+  const link = route.parameters.includes('cursor') ? ['Link'] : [];
   const sync = route.parameters.includes('since') ? ['Sync-Token'] : [];
-  const headers = ['ETag', 'Cache-Control', 'Vary', ...(paged ? ['Link'] : []), ...sync];
+  const shown = ['ETag', 'Cache-Control', 'Data-Version', 'Vary'];
   return {
     operationId,
     tags: [route.tag],
@@ -114,12 +114,12 @@ function describeRoute(route: Route, operationId: string, components: Map<string
     responses: {
       200: {
         description: 'The requested data.',
-        headers: describeHeaders([...headers, 'Accept-Ranges', ...RATE_LIMIT_HEADERS]),
+        headers: describeHeaders([...shown, ...link, ...sync, 'Accept-Ranges', ...RATE_LIMIT_HEADERS]),
         content: describeContent(route, components),
       },
       304: {
         description: 'The response has not changed since the client stored it.',
-        headers: describeHeaders(['ETag', 'Cache-Control', 'Vary', ...sync, ...RATE_LIMIT_HEADERS]),
+        headers: describeHeaders([...shown, ...sync, ...RATE_LIMIT_HEADERS]),
       },
       ...Object.fromEntries(
         REFUSALS.filter(({ statuses }) => statuses.some((status) => canRefuse(route, status))).map(

@@ -12,7 +12,7 @@ import { hasCode, isMissing } from '../../system/file-errors.ts';
 import { readIfExists } from '../../system/if-exists.ts';
 import { synchronize } from '../../system/synchronize.ts';
 import { writeWhole } from '../../system/write-whole.ts';
-import { BOARDS, USERS } from '../tables.ts';
+import { LISTS } from '../tables.ts';
 import {
   type CopyFileName,
   damaged,
@@ -31,7 +31,6 @@ const EVENTS_FOLDER = 'events';
 /** Programs that look for Parquet files ignore folders whose name begins with a dot. */
 const OWN_FOLDER = '.corkboard';
 /** The tables that have a file each. */
-export const LISTS = [USERS, BOARDS] as const;
 const LIST_NAMES: readonly string[] = LISTS.map(({ name }) => name);
 /** Of those of the folder, what its files and the folders inside get. The latter keep setgid. */
 const FILE_MODE = 0o644;
@@ -136,12 +135,20 @@ export class CopyFolder {
     await rm(this.unfinished, { recursive: true, force: true });
   }
 
-  #checkFiles({ months }: FolderState): void {
-    const lost = [...LIST_NAMES, ...months].map((name) => this.file(name)).find((path) => !existsSync(path));
-    if (lost === undefined) return;
+  #checkFiles({ lists, months }: FolderState): void {
+    const lost = [...lists, ...months].map((name) => this.file(name)).find((path) => !existsSync(path));
+    if (lost !== undefined) {
+      throw new AppError(
+        'copy-refused',
+        `The copy lacks the file ${relative(this.#path, lost)}. Use an empty or a new folder.`,
+      );
+    }
+    // The copy is of an earlier version, which did not write this list.
+    const own = LIST_NAMES.find((name) => !lists.includes(name) && existsSync(this.file(name)));
+    if (own === undefined) return;
     throw new AppError(
       'copy-refused',
-      `The copy lacks the file ${relative(this.#path, lost)}. Use an empty or a new folder.`,
+      `The folder has "${own}.parquet", which does not belong to the copy. Rename yours.`,
     );
   }
 

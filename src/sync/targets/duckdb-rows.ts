@@ -1,9 +1,9 @@
 /** The tables of a copy in DuckDB, and writing their rows. */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { CopyWriting } from '../copy-target.ts';
-import { type CopyRow, type CopyTable, placeOfKey } from '../tables.ts';
+import { type CopyRow, type CopyTable, keyReader } from '../tables.ts';
 import { chunksOf } from './duckdb-chunks.ts';
-import { type ColumnTypes, columnsOf, quoted, typeOf } from './sql.ts';
+import { type ColumnTypes, columnsOf, keyNames, quoted, typeOf } from './sql.ts';
 
 export const DUCKDB_TYPES: ColumnTypes = {
   integer: 'BIGINT',
@@ -48,7 +48,7 @@ export function duckdbWriting(connection: DuckDBConnection, cleared: Set<CopyTab
     async put(table, rows) {
       if (rows.length === 0) return;
       // In a table that is filled again, `dropRepeated` finds repeated keys all at once.
-      if (!cleared.has(table)) await remove(table, table.key, keysOf(table, rows));
+      if (!cleared.has(table)) await remove(table, keyColumn(table), keysOf(table, rows));
       await append(connection, table, rows);
     },
   };
@@ -60,8 +60,14 @@ export function parameterValues(table: CopyTable, column: string): string {
 }
 
 export function keysOf(table: CopyTable, rows: readonly CopyRow[]): string[] {
-  const at = placeOfKey(table);
-  return rows.map((row) => String(row[at]));
+  return rows.map(keyReader(table));
+}
+
+/** The key of a table whose rows are replaced one by one. */
+export function keyColumn({ name, key }: CopyTable): string {
+  const [column, ...others] = key;
+  if (column === undefined || others.length > 0) throw new Error(`${name} has no key of one column`);
+  return column;
 }
 
 /** An appender fills all columns in their order. */
@@ -83,9 +89,11 @@ async function append(
  * Keeps the last of the rows with the same key: a record that was corrected while its list was read
  * is in two pages. Hardly any keys are repeated, and only these are joined with all rows.
  */
-export function dropRepeated({ name, key }: CopyTable): string {
-  const id = quoted(key);
+export function dropRepeated(table: CopyTable): string {
+  const { name, key } = table;
+  const keys = keyNames(table);
+  const isSame = key.map((column) => `${name}.${quoted(column)} = repeated.${quoted(column)}`);
   return `DELETE FROM ${name} USING
-    (SELECT ${id} AS id, max(rowid) AS last FROM ${name} GROUP BY id HAVING count(*) > 1) AS repeated
-    WHERE ${name}.${id} = repeated.id AND ${name}.rowid < repeated.last`;
+    (SELECT ${keys}, max(rowid) AS last FROM ${name} GROUP BY ${keys} HAVING count(*) > 1) AS repeated
+    WHERE ${isSame.join(' AND ')} AND ${name}.rowid < repeated.last`;
 }

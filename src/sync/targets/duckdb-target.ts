@@ -7,6 +7,7 @@ import type { ViewDialect } from '../views.ts';
 import { createTable, DUCKDB_OPTIONS, dropRepeated, duckdbWriting } from './duckdb-rows.ts';
 import {
   commentsOn,
+  POINTS_COLUMN,
   refusedBy,
   SELECT_STATE,
   STATE_COLUMNS,
@@ -34,7 +35,7 @@ export async function openDuckdbTarget(path: string): Promise<CopyTarget> {
     instance.closeSync();
   };
   try {
-    refuseOthers(await relationsIn(connection));
+    refuseOthers(await relationsIn(connection), await stateColumnsIn(connection));
     await connection.run(`BEGIN; ${STATE_SQL} ${TABLES_SQL} COMMIT;`);
     for (const table of TABLES) await refuseOtherColumns(connection, table);
   } catch (error) {
@@ -47,13 +48,13 @@ export async function openDuckdbTarget(path: string): Promise<CopyTarget> {
       await connection.run('BEGIN');
       try {
         const existing = await relationsIn(connection);
-        refuseOthers(existing);
+        refuseOthers(existing, await stateColumnsIn(connection));
         const before = stateOf((await connection.runAndReadAll(SELECT_STATE)).getRows()[0]);
         const state = await change(duckdbWriting(connection, cleared), before);
         for (const table of cleared) await connection.run(dropRepeated(table));
         for (const view of viewsToMake(existing, DIALECT)) await connection.run(createView(view, DIALECT));
         await connection.run(`DELETE FROM ${STATE_TABLE}`);
-        await connection.run(`INSERT INTO ${STATE_TABLE} VALUES ($1, $2, $3, $4)`, stateValues(state));
+        await connection.run(`INSERT INTO ${STATE_TABLE} VALUES ($1, $2, $3, $4, $5)`, stateValues(state));
         await connection.run('COMMIT');
       } catch (error) {
         // A statement that failed has already ended the transaction.
@@ -66,7 +67,8 @@ export async function openDuckdbTarget(path: string): Promise<CopyTarget> {
 }
 
 const TABLES_SQL = TABLES.map((table) => createTable(table) + commentsOn('TABLE', table)).join(' ');
-const STATE_SQL = `CREATE TABLE IF NOT EXISTS ${STATE_TABLE} (${STATE_COLUMNS.map((name) => `${name} VARCHAR`).join(', ')});`;
+const STATE_SQL = `CREATE TABLE IF NOT EXISTS ${STATE_TABLE} (${STATE_COLUMNS.map((name) => `${name} VARCHAR`).join(', ')});
+  ALTER TABLE ${STATE_TABLE} ADD COLUMN IF NOT EXISTS ${POINTS_COLUMN} VARCHAR;`;
 
 /** Rows are appended by the place of their columns. */
 async function refuseOtherColumns(connection: DuckDBConnection, { name, columns }: CopyTable): Promise<void> {
@@ -85,4 +87,12 @@ async function relationsIn(connection: DuckDBConnection): Promise<Relation[]> {
      UNION ALL SELECT lower(view_name), comment FROM duckdb_views() WHERE schema_name = 'main' AND NOT internal`,
   );
   return reader.getRows().map(([name, comment]) => ({ name: String(name), comment: String(comment ?? '') }));
+}
+
+/** None if the table does not exist. */
+async function stateColumnsIn(connection: DuckDBConnection): Promise<string[]> {
+  const reader = await connection.runAndReadAll(
+    `SELECT column_name FROM duckdb_columns() WHERE schema_name = 'main' AND table_name = '${STATE_TABLE}'`,
+  );
+  return reader.getRows().map(([name]) => String(name));
 }

@@ -4,10 +4,15 @@ import type { CopyState } from '../copy-target.ts';
 
 const FORMAT = 1;
 
-/** `users`, `boards`, or the month of events, like `2018-03`. */
+/** The name of a list, like `users`, or the month of events, like `2018-03`. */
 export type CopyFileName = string;
 
+/** Those of folders from before the table of points, whose state does not name its lists. */
+const FIRST_LISTS: readonly CopyFileName[] = ['users', 'boards'];
+
 export interface FolderState extends CopyState {
+  /** Those with a file. */
+  readonly lists: readonly CopyFileName[];
   /** Those with events. */
   readonly months: readonly CopyFileName[];
 }
@@ -19,8 +24,9 @@ export interface RecordedChange {
   readonly state: FolderState;
 }
 
-export function renderState({ source, token, usersTag, boardsTag, months }: FolderState) {
-  return { format: FORMAT, source, token, users_tag: usersTag, boards_tag: boardsTag, months };
+export function renderState({ source, token, usersTag, boardsTag, pointsTag, lists, months }: FolderState) {
+  const tags = { users_tag: usersTag, boards_tag: boardsTag, points_tag: pointsTag };
+  return { format: FORMAT, source, token, ...tags, lists, months };
 }
 
 export function renderChange({ written, removed, state }: RecordedChange) {
@@ -46,7 +52,7 @@ export function damaged(): AppError {
 }
 
 function stateOf(value: unknown): FolderState {
-  const { format, source, token, users_tag, boards_tag, months } = membersOf(value);
+  const { format, source, token, users_tag, boards_tag, points_tag, lists, months } = membersOf(value);
   if (typeof format === 'number' && format > FORMAT) {
     throw new AppError(
       'copy-refused',
@@ -54,8 +60,8 @@ function stateOf(value: unknown): FolderState {
     );
   }
   if (typeof source !== 'string' || typeof token !== 'string') throw damaged();
-  const tags = { usersTag: tagOf(users_tag), boardsTag: tagOf(boards_tag) };
-  return { source, token, ...tags, months: textsOf(months) };
+  const tags = { usersTag: tagOf(users_tag), boardsTag: tagOf(boards_tag), pointsTag: tagOf(points_tag) };
+  return { source, token, ...tags, lists: textsOf(lists ?? FIRST_LISTS), months: textsOf(months) };
 }
 
 function parsed(text: string): unknown {

@@ -8,22 +8,23 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { AppError } from '../../domain/app-error.ts';
 import { literal } from '../../domain/sql-literal.ts';
 import type { CopyState, CopyTarget, CopyWriting } from '../copy-target.ts';
-import { type CopyTable, EVENTS, TABLES } from '../tables.ts';
-import { CopyFolder, type FolderChange, LISTS } from './copy-folder.ts';
+import { type CopyTable, EVENTS, LISTS, TABLES } from '../tables.ts';
+import { CopyFolder, type FolderChange } from './copy-folder.ts';
 import {
   createTable,
   DUCKDB_OPTIONS,
   DUCKDB_TYPES,
   dropRepeated,
   duckdbWriting,
+  keyColumn,
   keysOf,
   parameterValues,
 } from './duckdb-rows.ts';
 import type { FolderState } from './folder-state.ts';
-import { namesOf, quoted, refusedBy, typeOf } from './sql.ts';
+import { keyNames, namesOf, quoted, refusedBy, typeOf } from './sql.ts';
 
 /** The columns by which a change set deletes or replaces events. */
-const REMOVED_BY = ['actor_id', EVENTS.key] as const;
+const REMOVED_BY = ['actor_id', ...EVENTS.key] as const;
 /** The month of an event, in UTC, which is the time zone of the connection. */
 const MONTH_OF_EVENT = `left(CAST(CAST("timestamp" AS DATE) AS VARCHAR), 7)`;
 
@@ -115,8 +116,9 @@ class Received {
       ...writing,
       put: async (table, rows) => {
         await writing.put(table, rows);
+        if (this.#cleared.has(table)) return;
         // Even if the row is removed later, the one in the files has been replaced.
-        await this.#removeFromFiles(table, table.key, keysOf(table, rows));
+        await this.#removeFromFiles(table, keyColumn(table), keysOf(table, rows));
       },
       remove: async (table, column, values) => {
         await writing.remove(table, column, values);
@@ -140,9 +142,9 @@ class Received {
   async write(before: FolderState | undefined, state: CopyState): Promise<FolderChange | undefined> {
     const written: string[] = [];
     for (const table of LISTS) {
-      if (before !== undefined && !this.#cleared.has(table)) continue;
+      if (before?.lists.includes(table.name) && !this.#cleared.has(table)) continue;
       const rows = `SELECT ${namesOf(table)} FROM ${table.name}`;
-      await this.#writeFile(table.name, `${rows} ORDER BY ${quoted(table.key)}`);
+      await this.#writeFile(table.name, `${rows} ORDER BY ${keyNames(table)}`);
       written.push(table.name);
     }
     const former = before?.months ?? [];
@@ -155,7 +157,7 @@ class Received {
       months.add(month);
       written.push(month);
     }
-    const after = { ...state, months: [...months].sort() };
+    const after = { ...state, lists: LISTS.map(({ name }) => name), months: [...months].sort() };
     const removed = former.filter((month) => !months.has(month));
     if (written.length + removed.length === 0 && isDeepStrictEqual(before, after)) return undefined;
     return { written, removed, state: after };
@@ -190,7 +192,7 @@ class Received {
     const untouched = `SELECT ${names} FROM read_parquet(${this.#literalOf(month)}, hive_partitioning = false)
       WHERE NOT (${TOUCHED})`;
     const parts = kept.includes(month) ? [untouched, received] : [received];
-    return `SELECT * FROM (${parts.join(' UNION ALL ')}) ORDER BY "timestamp", ${quoted(EVENTS.key)}`;
+    return `SELECT * FROM (${parts.join(' UNION ALL ')}) ORDER BY "timestamp", ${keyNames(EVENTS)}`;
   }
 
   #literalOf(month: string): string {

@@ -10,7 +10,9 @@ import {
   columnsOf,
   commentsOn,
   indexesOf,
+  keyNames,
   namesOf,
+  POINTS_COLUMN,
   quoted,
   refusedBy,
   SELECT_STATE,
@@ -53,9 +55,10 @@ export async function openPostgresTarget(
     // A connection that breaks fails the statement under way or the next one.
     client.on('error', () => undefined);
     await client.connect();
-    refuseOthers(await relationsIn(client, schema));
+    const stateColumns = await stateColumnsIn(client, schema);
+    refuseOthers(await relationsIn(client, schema), stateColumns);
     if (reader !== undefined) await checkRole(client, reader);
-    await client.query(schemaSql(schema));
+    await client.query(schemaSql(schema, stateColumns));
   } catch (error) {
     await client?.end().catch(() => undefined);
     throw refusedBy('Cannot use the database', translated(error));
@@ -71,12 +74,12 @@ function targetOf(client: Client, schema: string, reader: string | undefined): C
         // Keeps other syncs out until the end of the transaction; readers do not wait.
         await client.query(`LOCK TABLE ${STATE_TABLE} IN EXCLUSIVE MODE`);
         const existing = await relationsIn(client, schema);
-        refuseOthers(existing);
+        refuseOthers(existing, await stateColumnsIn(client, schema));
         const { rows } = await client.query({ text: SELECT_STATE, rowMode: 'array' });
         const state = await change(writingOf(client), stateOf(rows[0]));
         await makeViews(client, existing, schema, reader);
         await client.query(`DELETE FROM ${STATE_TABLE}`);
-        await client.query(`INSERT INTO ${STATE_TABLE} VALUES ($1, $2, $3, $4)`, stateValues(state));
+        await client.query(`INSERT INTO ${STATE_TABLE} VALUES ($1, $2, $3, $4, $5)`, stateValues(state));
         await client.query('COMMIT');
       } catch (error) {
         await client.query('ROLLBACK').catch(() => undefined);
@@ -87,15 +90,20 @@ function targetOf(client: Client, schema: string, reader: string | undefined): C
   };
 }
 
-/** Existing tables keep their indexes and privileges. */
-function schemaSql(schema: string): string {
+/**
+ * Existing tables keep their indexes and privileges. PostgreSQL makes all of it or nothing. A
+ * column is added only if it is missing, because that waits for everybody who reads the table.
+ */
+function schemaSql(schema: string, stateColumns: readonly string[]): string {
   const state = STATE_COLUMNS.map((name) => `${name} text`).join(', ');
+  const added = `ALTER TABLE ${STATE_TABLE} ADD COLUMN IF NOT EXISTS ${POINTS_COLUMN} text;`;
   return `CREATE SCHEMA IF NOT EXISTS ${quoted(schema)}; SET search_path TO ${quoted(schema)};
-    CREATE TABLE IF NOT EXISTS ${STATE_TABLE} (${state}); ${TABLES.map(tableSql).join('')}`;
+    CREATE TABLE IF NOT EXISTS ${STATE_TABLE} (${state});
+    ${stateColumns.includes(POINTS_COLUMN) ? '' : added} ${TABLES.map(tableSql).join('')}`;
 }
 
 function tableSql(table: CopyTable): string {
-  const columns = [...columnsOf(table, TYPES), `PRIMARY KEY (${quoted(table.key)})`];
+  const columns = [...columnsOf(table, TYPES), `PRIMARY KEY (${keyNames(table)})`];
   return `CREATE TABLE IF NOT EXISTS ${table.name} (${columns.join(', ')}); ${indexesOf(table)} ${commentsOn('TABLE', table)}`;
 }
 
@@ -120,6 +128,15 @@ async function relationsIn(client: Client, schema: string): Promise<Relation[]> 
     JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = $1`;
   const { rows } = await client.query({ text, values: [schema], rowMode: 'array' });
   return rows.map(([name, comment]) => ({ name: String(name), comment: String(comment ?? '') }));
+}
+
+/** None if the table does not exist. */
+async function stateColumnsIn(client: Client, schema: string): Promise<string[]> {
+  const text = `SELECT attname FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+    JOIN pg_namespace ON pg_namespace.oid = relnamespace
+    WHERE nspname = $1 AND relname = $2 AND attnum > 0 AND NOT attisdropped`;
+  const { rows } = await client.query({ text, values: [schema, STATE_TABLE], rowMode: 'array' });
+  return rows.map(([name]) => String(name));
 }
 
 async function checkRole(client: Client, role: string): Promise<void> {
@@ -170,14 +187,14 @@ function writingOf(client: Client): CopyWriting {
 
 /** The values of each column are one parameter. */
 function putSql(table: CopyTable): string {
-  const { name, key, columns } = table;
+  const { name, columns } = table;
   const names = namesOf(table);
   const values = columns.map(({ type }, at) => `$${at + 1}::${PASSED[type]}[]`);
   const selected = columns.map((column) => `${quoted(column.name)}::${TYPES[column.type]}`);
   const replaced = columns.map((column) => `${quoted(column.name)} = excluded.${quoted(column.name)}`);
   return `INSERT INTO ${name} (${names})
     SELECT ${selected.join(', ')} FROM unnest(${values.join(', ')}) AS given (${names})
-    ON CONFLICT (${quoted(key)}) DO UPDATE SET ${replaced.join(', ')}`;
+    ON CONFLICT (${keyNames(table)}) DO UPDATE SET ${replaced.join(', ')}`;
 }
 
 function valuesOf({ columns }: CopyTable, rows: readonly CopyRow[]): (string | null)[][] {

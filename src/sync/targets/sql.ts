@@ -8,7 +8,9 @@ import type { ColumnType, CopyTable } from '../tables.ts';
 export type ColumnTypes = Readonly<Record<ColumnType, string>>;
 
 /** The columns of the one row with the state of the copy; all are texts. */
-export const STATE_COLUMNS = ['source', 'token', 'users_tag', 'boards_tag'] as const;
+export const STATE_COLUMNS = ['source', 'token', 'users_tag', 'boards_tag', 'points_tag'] as const;
+/** Copies from before the table of points lack it. */
+export const POINTS_COLUMN: (typeof STATE_COLUMNS)[number] = 'points_tag';
 export const STATE_TABLE = 'corkboard_sync';
 export const SELECT_STATE = `SELECT ${STATE_COLUMNS.join(', ')} FROM ${STATE_TABLE}`;
 
@@ -46,6 +48,11 @@ export function commentsOn(kind: 'TABLE' | 'VIEW', { name, note, columns }: Comm
   return `COMMENT ON ${kind} ${name} IS ${literal(note)}; ${comments.join(' ')}`;
 }
 
+/** The columns of the key, as in a definition. */
+export function keyNames({ key }: CopyTable): string {
+  return key.map(quoted).join(', ');
+}
+
 /** Statements that make the indexes of a table. */
 export function indexesOf({ name, indexed }: CopyTable): string {
   return indexed
@@ -58,15 +65,16 @@ export function columnsOf({ columns }: CopyTable, types: ColumnTypes): string[] 
   return columns.map(({ name, type }) => `${quoted(name)} ${types[type]}`);
 }
 
-export function stateValues({ source, token, usersTag, boardsTag }: CopyState): (string | null)[] {
-  return [source, token, usersTag ?? null, boardsTag ?? null];
+export function stateValues({ source, token, usersTag, boardsTag, pointsTag }: CopyState): (string | null)[] {
+  return [source, token, usersTag ?? null, boardsTag ?? null, pointsTag ?? null];
 }
 
 /** `row`: the values of `SELECT_STATE`. */
 export function stateOf(row: readonly unknown[] | undefined): CopyState | undefined {
-  const [source, token, usersTag, boardsTag] = row ?? [];
+  const [source, token, usersTag, boardsTag, pointsTag] = row ?? [];
   if (typeof source !== 'string' || typeof token !== 'string') return undefined;
-  return { source, token, usersTag: textOf(usersTag), boardsTag: textOf(boardsTag) };
+  const tags = { usersTag: textOf(usersTag), boardsTag: textOf(boardsTag), pointsTag: textOf(pointsTag) };
+  return { source, token, ...tags };
 }
 
 function textOf(value: unknown): string | undefined {

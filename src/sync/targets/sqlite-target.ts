@@ -6,7 +6,9 @@ import type { CopyView, ViewDialect } from '../views.ts';
 import {
   type ColumnTypes,
   indexesOf,
+  keyNames,
   namesOf,
+  POINTS_COLUMN,
   quoted,
   refusedBy,
   SELECT_STATE,
@@ -41,14 +43,14 @@ export async function openSqliteTarget(path: string): Promise<CopyTarget> {
       run('BEGIN IMMEDIATE');
       try {
         const existing = relationsIn(database);
-        refuseOthers(existing);
+        refuseOthers(existing, stateColumnsIn(database));
         const select = database.prepare(SELECT_STATE);
         select.setReturnArrays(true);
         const before = select.get() as unknown as readonly unknown[] | undefined;
         const state = await change(writingOf(database), stateOf(before));
         for (const view of viewsToMake(existing, DIALECT)) run(viewSql(view));
         run(`DELETE FROM ${STATE_TABLE}`);
-        database.prepare(`INSERT INTO ${STATE_TABLE} VALUES (?, ?, ?, ?)`).run(...stateValues(state));
+        database.prepare(`INSERT INTO ${STATE_TABLE} VALUES (?, ?, ?, ?, ?)`).run(...stateValues(state));
         run('COMMIT');
       } catch (error) {
         if (database.isTransaction) run('ROLLBACK');
@@ -65,11 +67,10 @@ function openDatabase(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
-    refuseOthers(relationsIn(database));
+    refuseOthers(relationsIn(database), stateColumnsIn(database));
     // Erased rows are overwritten with zeros.
     database.exec(`PRAGMA journal_mode = WAL; PRAGMA secure_delete = ON; PRAGMA cache_size = -${CACHE_KIB}`);
-    const state = STATE_COLUMNS.map((name) => `${name} TEXT`).join(', ');
-    database.exec(`CREATE TABLE IF NOT EXISTS ${STATE_TABLE} (${state}); ${TABLES.map(tableSql).join('')}`);
+    createTables(database);
     return database;
   } catch (error) {
     database?.close();
@@ -77,13 +78,37 @@ function openDatabase(path: string): DatabaseSync {
   }
 }
 
+/** New ones all or none: a table that the state does not know is taken for one of the user. */
+function createTables(database: DatabaseSync): void {
+  const tables = TABLES.map(tableSql).join('');
+  // Waits for no other process if nothing is missing.
+  if (stateColumnsIn(database).includes(POINTS_COLUMN)) {
+    database.exec(tables);
+    return;
+  }
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    const state = STATE_COLUMNS.map((name) => `${name} TEXT`).join(', ');
+    database.exec(`CREATE TABLE IF NOT EXISTS ${STATE_TABLE} (${state})`);
+    if (!stateColumnsIn(database).includes(POINTS_COLUMN))
+      database.exec(`ALTER TABLE ${STATE_TABLE} ADD COLUMN ${POINTS_COLUMN} TEXT`);
+    database.exec(tables);
+    database.exec('COMMIT');
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
 /** SQLite keeps the comments with the definition of the table. */
 function tableSql(table: CopyTable): string {
   const { name, note, key, columns } = table;
+  const isWhole = key.length === 1;
   const lines = columns.map((column) => {
-    const isKey = column.name === key ? ' PRIMARY KEY NOT NULL' : '';
-    return `${quoted(column.name)} ${TYPES[column.type]}${isKey} /* ${column.note} */`;
+    const ofKey = key.includes(column.name) ? `${isWhole ? ' PRIMARY KEY' : ''} NOT NULL` : '';
+    return `${quoted(column.name)} ${TYPES[column.type]}${ofKey} /* ${column.note} */`;
   });
+  if (!isWhole) lines.push(`PRIMARY KEY (${keyNames(table)})`);
   return `CREATE TABLE IF NOT EXISTS ${name} ( /* ${note} */\n${lines.join(',\n')}); ${indexesOf(table)}`;
 }
 
@@ -99,6 +124,14 @@ function relationsIn(database: DatabaseSync): Relation[] {
     .prepare("SELECT lower(name) AS name, sql FROM sqlite_master WHERE type IN ('table', 'view')")
     .all();
   return relations.map(({ name, sql }) => ({ name: String(name), comment: String(sql) }));
+}
+
+/** None if the table does not exist. */
+function stateColumnsIn(database: DatabaseSync): string[] {
+  return database
+    .prepare(`SELECT name FROM pragma_table_info('${STATE_TABLE}')`)
+    .all()
+    .map(({ name }) => String(name));
 }
 
 function writingOf(database: DatabaseSync): CopyWriting {

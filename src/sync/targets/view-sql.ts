@@ -1,9 +1,9 @@
 /** The statements that make the views of a copy, and how these differ from views of the user. */
 import { createHash } from 'node:crypto';
 import { AppError } from '../../domain/app-error.ts';
-import { TABLES } from '../tables.ts';
+import { POINTS, TABLES } from '../tables.ts';
 import { type CopyView, VIEWS, type ViewDialect } from '../views.ts';
-import { commentsOn, quoted, STATE_TABLE } from './sql.ts';
+import { commentsOn, POINTS_COLUMN, quoted, STATE_TABLE } from './sql.ts';
 
 /** In the comment of each view that a sync has made. */
 const MADE = 'Made by corkboard sync';
@@ -17,15 +17,17 @@ export interface Relation {
 
 /**
  * Throws `copy-refused` if there are tables or views with the names of those of a copy that do not
- * belong to one: they would be emptied or replaced.
+ * belong to one: they would be emptied or replaced. `stateColumns`: those of the table with the
+ * state, from which it follows which tables the copy has.
  */
-export function refuseOthers(existing: readonly Relation[]): void {
+export function refuseOthers(existing: readonly Relation[], stateColumns: readonly string[]): void {
   const isCopy = existing.some(({ name }) => name === STATE_TABLE);
-  const table = TABLES.find(({ name }) => existing.some((one) => one.name === name));
-  if (table !== undefined && !isCopy) {
+  const added = stateColumns.includes(POINTS_COLUMN) ? [] : [POINTS];
+  const table = (isCopy ? added : TABLES).find(({ name }) => existing.some((one) => one.name === name));
+  if (table !== undefined) {
     throw new AppError(
       'copy-refused',
-      `The target has a table or view "${table.name}" that does not belong to a copy. Use a different file or schema.`,
+      `The target has a table or view "${table.name}" that does not belong to a copy. ${isCopy ? 'Rename yours.' : 'Use a different file or schema.'}`,
     );
   }
   const view = VIEWS.find(({ name }) =>

@@ -1,0 +1,209 @@
+/** Points in copies: always of the version of the events, also in copies of earlier versions. */
+import assert from 'node:assert/strict';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { openSource, passes, type SyncSource } from '../../src/sync/source.ts';
+import type { CopyList } from '../../src/sync/tables.ts';
+import { temporaryFolder } from '../cli/command.ts';
+import type { Followed } from '../client/followed.ts';
+import { openProduct } from '../client/followed-product.ts';
+import { answering, errorOf, sendLines, sendRefusal } from '../client/odd-server.ts';
+import { type CopyPlace, type DatabasePlace, PARQUET, PLACES } from './copies.ts';
+import { assertWhole, sourceOf, update } from './whole.ts';
+
+const folder = temporaryFolder();
+const SOME = [1, 2, 3, 2, 1].map((actor) => ({ actor, owner: 1, board: 7 }));
+
+/** Calls `before` before each request for the first page of the list, and `after` after it. */
+function watched(
+  source: SyncSource,
+  list: CopyList,
+  { before, after }: { before?: () => Promise<void>; after?: () => Promise<void> },
+) {
+  const settled: number[] = [];
+  const watching: SyncSource = {
+    ...source,
+    async list(of, tag) {
+      if (of === list) await before?.();
+      const found = await source.list(of, tag);
+      if (of === list) await after?.();
+      return found;
+    },
+    async settle(round) {
+      settled.push(round);
+    },
+  };
+  return { source: watching, settled };
+}
+
+/** The first call only. */
+function once(act: () => Promise<void>): () => Promise<void> {
+  let isDone = false;
+  return async () => {
+    if (isDone) return;
+    isDone = true;
+    await act();
+  };
+}
+
+for (const kind of PLACES) {
+  describe(`the points of a copy in ${kind.name}`, () => {
+    let followed: Followed;
+    let place: CopyPlace;
+    beforeEach(async () => {
+      followed = await openProduct();
+      place = await kind.make(folder);
+      await followed.add(...SOME);
+    });
+    afterEach(() => followed.close());
+
+    it('are those of the events, whatever is published while they are read', async () => {
+      const renamed = once(() => followed.rename(2, 'Renamed'));
+      const added = once(() => followed.add({ actor: 2, owner: 1, board: 8 }));
+      const first = watched(sourceOf(followed), 'users', { before: renamed });
+      await update(place, first.source);
+      assert.deepEqual(first.settled, [1]);
+      await assertWhole(place, followed);
+      const earned = (await place.rows('points')).map(({ total_points }) => total_points);
+      assert.deepEqual(earned.sort(), ['1', '2', '2']);
+      await followed.add({ actor: 3, owner: 1, board: 7 });
+      // The first of two pages of points is the last of its version.
+      const second = watched(sourceOf(followed), 'points', { after: added });
+      const { startedAnew, events, points } = await update(place, second.source);
+      assert.deepEqual({ startedAnew, events, points }, { startedAnew: false, events: 2, points: 4 });
+      assert.deepEqual(second.settled, [1]);
+      await assertWhole(place, followed);
+    });
+
+    it('are not read again while nothing is published, also by a run that has read several versions', async () => {
+      const added = once(() => followed.add({ actor: 2, owner: 1, board: 8 }));
+      await update(place, watched(sourceOf(followed), 'points', { after: added }).source);
+      const { users, boards, points } = await update(place, sourceOf(followed));
+      assert.deepEqual({ users, boards, points }, { users: undefined, boards: undefined, points: undefined });
+    });
+
+    it('stay as they are, with all others, if the server publishes faster than it is read', async () => {
+      await update(place, sourceOf(followed));
+      const before = await Promise.all(['events', 'points'].map((table) => place.rows(table)));
+      await followed.add({ actor: 2, owner: 1, board: 8 });
+      const source = sourceOf(followed);
+      const publishing = watched(source, 'boards', { before: async () => void source.versions.add('next') });
+      const error = await errorOf(update(place, publishing.source));
+      assert.match(String(error), /has published new versions faster than/);
+      assert.ok(passes(error), 'a later run may succeed');
+      assert.deepEqual(publishing.settled, [1, 2, 3, 4, 5, 6, 7]);
+      assert.deepEqual(await Promise.all(['events', 'points'].map((table) => place.rows(table))), before);
+      await update(place, source);
+      await assertWhole(place, followed);
+    });
+
+    it('come with the next run into a copy of an earlier version', async () => {
+      await update(place, sourceOf(followed));
+      await withoutPoints(place);
+      const { users, boards, points } = await update(place, sourceOf(followed));
+      assert.deepEqual({ users, boards, points }, { users: undefined, boards: undefined, points: 3 });
+      await assertWhole(place, followed);
+      await withoutPoints(place);
+      await followed.forget(1);
+      await update(place, sourceOf(followed));
+      await assertWhole(place, followed);
+      assert.deepEqual((await update(place, sourceOf(followed))).points, undefined);
+    });
+
+    it('do not replace points of the user beside a copy of an earlier version', async () => {
+      await update(place, sourceOf(followed));
+      await withoutPoints(place);
+      const own = await addOwnPoints(place);
+      await assert.rejects(update(place, sourceOf(followed)), {
+        code: 'copy-refused',
+        message: /"points(\.parquet)?",? .* Rename yours\.$/,
+      });
+      assert.deepEqual(await own.content(), own.before);
+      await own.remove();
+      await update(place, sourceOf(followed));
+      await assertWhole(place, followed);
+    });
+
+    it('are none if the server shows none, and come back with them', async () => {
+      await update(place, sourceOf(followed));
+      const source = sourceOf(followed);
+      const without: SyncSource = {
+        ...source,
+        list: async (of, tag) => (of === 'points' ? 'missing' : source.list(of, tag)),
+      };
+      assert.equal((await update(place, without)).points, undefined);
+      assert.deepEqual(await place.rows('points'), []);
+      assert.equal((await update(place, source)).points, 3);
+      await assertWhole(place, followed);
+    });
+  });
+}
+
+/** Turns a copy into one that was made before there were points. */
+async function withoutPoints(place: CopyPlace): Promise<void> {
+  if (isDatabase(place)) {
+    await place.run('DROP TABLE points; ALTER TABLE corkboard_sync DROP COLUMN points_tag;');
+    return;
+  }
+  rmSync(join(pathOf(place), 'points.parquet'));
+  const state = join(pathOf(place), 'corkboard_sync.json');
+  const { lists, points_tag, ...others } = JSON.parse(readFileSync(state, 'utf8'));
+  assert.deepEqual([lists.length, typeof points_tag], [3, 'string']);
+  writeFileSync(state, JSON.stringify(others));
+}
+
+async function addOwnPoints(place: CopyPlace) {
+  if (isDatabase(place)) {
+    await place.run('CREATE TABLE points (x BIGINT); INSERT INTO points VALUES (7);');
+    const content = () => place.rows('points');
+    return { content, before: await content(), remove: () => place.run('DROP TABLE points') };
+  }
+  const file = join(pathOf(place), 'points.parquet');
+  writeFileSync(file, 'own');
+  return {
+    content: async () => readFileSync(file, 'utf8'),
+    before: 'own',
+    remove: async () => rmSync(file),
+  };
+}
+
+function isDatabase(place: CopyPlace): place is DatabasePlace {
+  return 'run' in place;
+}
+
+function pathOf({ address }: CopyPlace): string {
+  return address.replace(/^parquet:/, '');
+}
+
+describe('a source of points', () => {
+  let followed: Followed;
+  before(async () => {
+    followed = await openProduct();
+    await followed.add(...SOME);
+  });
+  after(() => followed.close());
+
+  it('finds them beside either variant, and beside the one at the root', async () => {
+    const root = followed.baseUrl.replace(/\/a$/, '');
+    for (const base of [root, `${root}/`, `${root}/v1`, `${root}/a/v1/`, `${root}/b`]) {
+      const list = await openSource(base, followed.key).list('points', undefined);
+      assert.ok(list !== undefined && list !== 'missing', base);
+    }
+  });
+
+  it('says that there are none at the address of a server without them, and refuses other errors', async (t) => {
+    const server = await answering(t, (response, { url = '' }) => {
+      if (url.startsWith('/old/insights')) return sendRefusal(response, 404, 'not-found');
+      if (url.includes('/insights')) return sendRefusal(response, 403, 'key-forbidden');
+      return sendLines(response, [], { 'sync-token': 't' });
+    });
+    const missing: CopyList[] = [];
+    const options = { onMissing: (list: CopyList) => missing.push(list), retry: { retries: 0 } };
+    const place = await PARQUET.make(folder);
+    assert.equal((await update(place, openSource(`${server.url}/old/a`, 'key', options))).points, undefined);
+    assert.deepEqual([await place.rows('points'), missing], [[], ['points']]);
+    const refusing = openSource(`${server.url}/a`, 'key', options);
+    await assert.rejects(refusing.list('points', undefined), { code: 'source-refused', message: /403/ });
+  });
+});
