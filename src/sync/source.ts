@@ -43,7 +43,7 @@ export interface SyncSource {
   changes(token: string | undefined): AsyncIterable<SyncBatch<unknown>>;
   /**
    * Undefined if the list still has the entity tag; `missing` if the server has no points, or does
-   * not show them at this URL. Throws `source-refused`.
+   * not show them at this URL, or they are left out. Throws `source-refused`.
    */
   list(of: CopyList, tag: string | undefined): Promise<SyncedList | 'missing' | undefined>;
   /** Waits before a further round, longer each time. `round`: the number of those before it. */
@@ -55,13 +55,15 @@ export interface SourceOptions {
   readonly signal?: AbortSignal | undefined;
   /** Elements of a page: 10,000 by default, which is the most. */
   readonly pageSize?: number;
-  /** Called when a list is `missing`. */
+  /** Whether to read points; absent: yes. */
+  readonly points?: boolean;
+  /** Called when the server lacks a list. */
   readonly onMissing?: (list: CopyList) => void;
 }
 
 /** `url`: base URL of a variant. Sends nothing. Throws `option-malformed`. */
 export function openSource(url: string, key: string, options: SourceOptions = {}): SyncSource {
-  const { retry = {}, signal, pageSize = PAGE_SIZE, onMissing } = options;
+  const { retry = {}, signal, pageSize = PAGE_SIZE, points = true, onMissing } = options;
   const base = url.replace(/\/+$/, '').replace(/\/v1$/, '');
   const versions = new Set<string>();
   const fetch = fetchNoting(versions);
@@ -81,6 +83,7 @@ export function openSource(url: string, key: string, options: SourceOptions = {}
     ...{ base, versions },
     changes: (token) => told(client.sync({ token, pageSize, signal })),
     async list(of, tag) {
+      if (of === 'points' && !points) return 'missing';
       try {
         const first = await request(of, undefined, pageSize, tag);
         if (first === undefined) return undefined;
@@ -155,7 +158,7 @@ class UnsettledError extends Error {}
 export function unsettled(): AppError {
   return new AppError(
     'source-refused',
-    'The server has published new versions faster than events, users, boards and points can be read. Try again later, or publish less often.',
+    'The server has published new versions faster than events, users, boards and points can be read. Try again later, publish less often, or leave points out (--no-points).',
     { cause: new UnsettledError() },
   );
 }

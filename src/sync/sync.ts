@@ -19,6 +19,8 @@ import {
 
 /** How often a run reads what has been published since its previous round. */
 const MOST_ROUNDS = 8;
+/** In place of the entity tag of a list that the server lacks. No entity tag is equal to it. */
+const MISSING = 'missing';
 
 export interface SyncCounts {
   /** Whether everything was copied: the copy was new, or its token was no longer valid. */
@@ -31,7 +33,7 @@ export interface SyncCounts {
   /** The size of the list; undefined if it has not changed. */
   users: number | undefined;
   boards: number | undefined;
-  /** Also undefined if the server has no points. */
+  /** Also undefined if the server has no points, or they are left out. */
   points: number | undefined;
 }
 
@@ -127,11 +129,13 @@ async function applyList(
   counts: SyncCounts,
 ): Promise<string | undefined> {
   if (!isOneVersion(source)) return tag;
-  const list = await source.list(table.name, tag);
-  if (list === undefined) return tag;
+  const list = await source.list(table.name, tag === MISSING ? undefined : tag);
+  if (list === undefined || (list === 'missing' && tag === MISSING)) return tag;
   await copy.clear(table);
-  counts[table.name] = undefined;
-  if (list === 'missing') return undefined;
+  if (list === 'missing') {
+    counts[table.name] = tag === undefined ? undefined : 0;
+    return MISSING;
+  }
   let count = 0;
   for await (const elements of list.pages) {
     if (!isOneVersion(source)) return undefined;

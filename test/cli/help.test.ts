@@ -27,7 +27,9 @@ const SURFACE: Readonly<Record<string, readonly string[]>> = {
     ...['--formats', '--skip-invalid', '--dry-run', '--json', '--cascade', '--replace', '--subfolders'],
   ],
   'corkboard pull': ['--organization', '--key-file', '--key', '--json'],
-  'corkboard sync': ['--to', '--schema', '--grant', '--every', '--key-file', '--key', '--json'],
+  'corkboard sync': [
+    ...['--to', '--schema', '--grant', '--no-points', '--every', '--key-file', '--key', '--json'],
+  ],
   'corkboard export': ['--organization', '--format', '--compression', '--user', '--json'],
   'corkboard expire': ['--organization', '--json'],
   'corkboard forget': ['--organization', '--user', '--json'],

@@ -47,6 +47,26 @@ it('sync writes what the key can see, and then says that nothing has changed', a
   }
 });
 
+it('sync leaves points out with --no-points, and copies them again without it', async () => {
+  const environment = { CORKBOARD_SYNC_KEY: world.keys.full };
+  for (const kind of PLACES) {
+    const place = await kind.make(folder);
+    const words = ['sync', url, '--to', place.address];
+    const { points } = await exported(url, world.keys.full);
+    for (const [more, expected, rows] of [
+      [[], /events copied, .* points totals/, points],
+      [['--no-points'], /^0 points totals \(/, []],
+      [['--no-points'], /^Nothing has changed\.\n$/, []],
+      [[], /^\d+ points totals \(/, points],
+    ] as const) {
+      const { stdout, stderr } = await run([...words, ...more], { environment });
+      assert.match(stdout, expected);
+      assert.equal(stderr, '');
+      assert.deepEqual(sortedTexts(await place.rows('points')), sortedTexts(rows));
+    }
+  }
+});
+
 it('sync accepts the key from the environment and from standard input, and both variants', async () => {
   const to = ['--to', `sqlite:${join(folder, 'inputs.sqlite')}`];
   const environment = { CORKBOARD_SYNC_KEY: world.keys.full };

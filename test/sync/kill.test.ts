@@ -12,6 +12,7 @@ import { killRounds, momentsToKill, seed, tellSeed } from '../killing.ts';
 import { IS_LONG } from '../long.ts';
 import { openWorld, type World } from '../world.ts';
 import { type CopyPlace, type CopyRow, DATABASES, PARQUET } from './copies.ts';
+import { withoutPoints } from './earlier.ts';
 import { type Exported, exported, sortedTexts } from './exported.ts';
 import {
   eventsIn,
@@ -89,9 +90,10 @@ describe('a run that is killed before any of its changes of files', () => {
   const moved = eventAt('a', '2018-04-05');
   const change = [{ ...NO_CHANGES, deleted: ['c'], events: [moved, eventAt('d', '2018-02-06')] }];
 
-  for (const [name, former, batches] of [
+  for (const [name, former, batches, isEarlier = false] of [
     ['of a new copy', undefined, start],
     ['of a copy', start, change],
+    ['of a copy without points', start, change, true],
     ['of a copy that starts again', start, [{ ...NO_CHANGES, startsAnew: true, events: [moved, march] }]],
   ] as const) {
     it(`${name} leaves each month as before or as after, and later ones complete it`, async (t) => {
@@ -106,12 +108,14 @@ describe('a run that is killed before any of its changes of files', () => {
       for (let call = 1 + (seed % STEP); isKilled; call += STEP) {
         const place = await PARQUET.make(folder);
         if (former !== undefined) await runWith(place, former, 'first');
+        if (isEarlier) await withoutPoints(place);
         isKilled = await runKilled(place.address, batches, call);
         assertMonths(eventsIn(await place.rows('events')), before.events, after.events);
         // The run that completes it can be killed as well.
         await runKilled(place.address, batches, 1 + ((call * 7) % 11));
         await runWith(place, batches, 'second');
         assert.deepEqual(eventsIn(await place.rows('events')), after.events);
+        assert.deepEqual(await place.rows('points'), []);
         assert.deepEqual(globSync('*', { cwd: join(place.path, '.corkboard') }), ['lock']);
       }
     });

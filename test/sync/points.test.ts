@@ -9,7 +9,8 @@ import { temporaryFolder } from '../cli/command.ts';
 import type { Followed } from '../client/followed.ts';
 import { openProduct } from '../client/followed-product.ts';
 import { answering, errorOf, sendLines, sendRefusal } from '../client/odd-server.ts';
-import { type CopyPlace, type DatabasePlace, PARQUET, PLACES } from './copies.ts';
+import { type CopyPlace, PARQUET, PLACES } from './copies.ts';
+import { isDatabase, pathOf, withoutPoints } from './earlier.ts';
 import { assertWhole, sourceOf, update } from './whole.ts';
 
 const folder = temporaryFolder();
@@ -132,25 +133,14 @@ for (const kind of PLACES) {
         ...source,
         list: async (of, tag) => (of === 'points' ? 'missing' : source.list(of, tag)),
       };
+      assert.equal((await update(place, without)).points, 0);
+      assert.deepEqual(await place.rows('points'), []);
       assert.equal((await update(place, without)).points, undefined);
       assert.deepEqual(await place.rows('points'), []);
       assert.equal((await update(place, source)).points, 3);
       await assertWhole(place, followed);
     });
   });
-}
-
-/** Turns a copy into one that was made before there were points. */
-async function withoutPoints(place: CopyPlace): Promise<void> {
-  if (isDatabase(place)) {
-    await place.run('DROP TABLE points; ALTER TABLE corkboard_sync DROP COLUMN points_tag;');
-    return;
-  }
-  rmSync(join(pathOf(place), 'points.parquet'));
-  const state = join(pathOf(place), 'corkboard_sync.json');
-  const { lists, points_tag, ...others } = JSON.parse(readFileSync(state, 'utf8'));
-  assert.deepEqual([lists.length, typeof points_tag], [3, 'string']);
-  writeFileSync(state, JSON.stringify(others));
 }
 
 async function addOwnPoints(place: CopyPlace) {
@@ -166,14 +156,6 @@ async function addOwnPoints(place: CopyPlace) {
     before: 'own',
     remove: async () => rmSync(file),
   };
-}
-
-function isDatabase(place: CopyPlace): place is DatabasePlace {
-  return 'run' in place;
-}
-
-function pathOf({ address }: CopyPlace): string {
-  return address.replace(/^parquet:/, '');
 }
 
 describe('a source of points', () => {

@@ -22,6 +22,7 @@ interface SyncCommandOptions extends JsonOption, SourceKeyOptions {
   readonly to: string;
   readonly schema: string;
   readonly grant?: string;
+  readonly points: boolean;
   readonly every?: number;
 }
 
@@ -50,6 +51,7 @@ export function addSyncCommand(program: Command): void {
       '--grant <role>',
       'let this role of PostgreSQL read the tables and views; give it with every run, so that those that are made again can be read as well',
     )
+    .option('--no-points', 'leave the table of points empty; reads nothing about points')
     .option(
       '--every <time>',
       'repeat after this time, like 5m or 1h, until a signal ends the command',
@@ -83,7 +85,8 @@ async function syncFrom(url: string, options: SyncCommandOptions): Promise<void>
   const end = () => ending.abort();
   for (const signal of SIGNALS) process.once(signal, end);
   const { signal } = ending;
-  const source = openSource(url, key, { signal, retry: { onRetry: tellRetry }, onMissing: tellMissing });
+  const asked = { points: options.points, onMissing: tellMissing };
+  const source = openSource(url, key, { signal, retry: { onRetry: tellRetry }, ...asked });
   // New files are readable by their owner only, except in a Parquet folder that others can read.
   const umask = process.umask(0o077);
   try {
