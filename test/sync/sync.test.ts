@@ -131,6 +131,20 @@ for (const kind of PLACES) {
   });
 }
 
+it('a new copy in PostgreSQL is made once by runs that begin at the same time', async () => {
+  const followed = await openProduct();
+  try {
+    await followed.add(...SOME);
+    const place = await DATABASES[2]!.make(folder);
+    const runs = Array.from({ length: 6 }, () => update(place, sourceOf(followed)));
+    const startedAnew = (await Promise.all(runs)).filter((counts) => counts.startedAnew);
+    assert.equal(startedAnew.length, 1);
+    await assertWhole(place, followed);
+  } finally {
+    await followed.close();
+  }
+});
+
 it('a copy in DuckDB with columns of others is refused, and stays as it is', async () => {
   const followed = await openProduct();
   try {

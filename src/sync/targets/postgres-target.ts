@@ -33,6 +33,12 @@ const DIALECT: ViewDialect = {
 /** Columns are passed as arrays, and arrays of arrays of different lengths do not exist. */
 const PASSED: ColumnTypes = { ...TYPES, texts: 'text' };
 const CONNECT_MS = 10_000;
+/**
+ * First key of the advisory lock that serializes the making of tables: "sync" in ASCII. The second
+ * one is that of the schema. PostgreSQL refuses to make what an unfinished transaction makes, also
+ * with IF NOT EXISTS.
+ */
+const LOCK = 0x73796e63;
 
 /**
  * Creates the schema and its tables if they do not exist. `schema`: lower-case letters, digits and
@@ -55,8 +61,10 @@ export async function openPostgresTarget(
     // A connection that breaks fails the statement under way or the next one.
     client.on('error', () => undefined);
     await client.connect();
+    const existing = await relationsIn(client, schema);
+    // Read later: a different run that makes tables meanwhile has then made the columns as well.
     const stateColumns = await stateColumnsIn(client, schema);
-    refuseOthers(await relationsIn(client, schema), stateColumns);
+    refuseOthers(existing, stateColumns);
     if (reader !== undefined) await checkRole(client, reader);
     await client.query(schemaSql(schema, stateColumns));
   } catch (error) {
@@ -97,7 +105,8 @@ function targetOf(client: Client, schema: string, reader: string | undefined): C
 function schemaSql(schema: string, stateColumns: readonly string[]): string {
   const state = STATE_COLUMNS.map((name) => `${name} text`).join(', ');
   const added = `ALTER TABLE ${STATE_TABLE} ADD COLUMN IF NOT EXISTS ${POINTS_COLUMN} text;`;
-  return `CREATE SCHEMA IF NOT EXISTS ${quoted(schema)}; SET search_path TO ${quoted(schema)};
+  return `SELECT pg_advisory_xact_lock(${LOCK}, hashtext('${schema}'));
+    CREATE SCHEMA IF NOT EXISTS ${quoted(schema)}; SET search_path TO ${quoted(schema)};
     CREATE TABLE IF NOT EXISTS ${STATE_TABLE} (${state});
     ${stateColumns.includes(POINTS_COLUMN) ? '' : added} ${TABLES.map(tableSql).join('')}`;
 }
