@@ -15,8 +15,8 @@ import { AppError } from '../domain/app-error.ts';
 import type { CopyList } from './tables.ts';
 
 const PAGE_SIZE = 10_000;
-/** The pauses between rounds: twice as long each time, and about 13 s for the 8 rounds of a run. */
-const FIRST_PAUSE_MS = 100;
+/** The time within which all servers of an installation usually show a new version. */
+const SETTLING_MS = 2_000;
 const LIST_PATHS: Readonly<Record<CopyList, string>> = {
   users: PATHS.listUsers,
   boards: PATHS.listBoards,
@@ -46,8 +46,11 @@ export interface SyncSource {
    * not show them at this URL, or they are left out. Throws `source-refused`.
    */
   list(of: CopyList, tag: string | undefined): Promise<SyncedList | 'missing' | undefined>;
-  /** Waits before a further round, longer each time. `round`: the number of those before it. */
-  settle(round: number): Promise<void>;
+  /**
+   * Waits before a further round, so that it is not answered by a server that still has the former
+   * version.
+   */
+  settle(): Promise<void>;
 }
 
 export interface SourceOptions {
@@ -95,7 +98,7 @@ export function openSource(url: string, key: string, options: SourceOptions = {}
         return 'missing';
       }
     },
-    settle: (round) => pause(FIRST_PAUSE_MS * 2 ** (round - 1), signal),
+    settle: () => pause(SETTLING_MS, signal),
   };
 }
 
@@ -152,26 +155,11 @@ function openOrRefuse(options: ClientOptions) {
   }
 }
 
-class UnsettledError extends Error {}
-
-/** The error of a run in which no round has seen a single version. */
-export function unsettled(): AppError {
-  return new AppError(
-    'source-refused',
-    'The server has published new versions faster than events, users, boards and points can be read. Try again later, publish less often, or leave points out (--no-points).',
-    { cause: new UnsettledError() },
-  );
-}
-
-/**
- * Whether a later attempt may succeed: the server or the database was busy or away, or the server
- * has published too often.
- */
+/** Whether a later attempt may succeed: the server or the database was busy or away. */
 export function passes(error: unknown): boolean {
   if (!(error instanceof AppError)) return false;
   const { cause } = error;
-  const isOfServer = cause instanceof UnsettledError || (cause instanceof CorkboardError && isPassing(cause));
-  return isOfServer || error.code === 'database-away';
+  return (cause instanceof CorkboardError && isPassing(cause)) || error.code === 'database-away';
 }
 
 async function* told<T>(parts: AsyncIterable<T>): AsyncGenerator<T, void> {

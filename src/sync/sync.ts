@@ -5,7 +5,7 @@
 import { AppError } from '../domain/app-error.ts';
 import type { CopyState, CopyTarget, CopyWriting } from './copy-target.ts';
 import { eventRow, listRow, valuesOf } from './rows.ts';
-import { type SyncSource, unsettled } from './source.ts';
+import type { SyncSource } from './source.ts';
 import {
   BOARDS,
   type CopyList,
@@ -17,8 +17,8 @@ import {
   USERS,
 } from './tables.ts';
 
-/** How often a run reads what has been published since its previous round. */
-const MOST_ROUNDS = 8;
+/** How often a run reads what has been published since its previous round, so that it ends. */
+const MOST_ROUNDS = 4;
 /** In place of the entity tag of a list that the server lacks. No entity tag is equal to it. */
 const MISSING = 'missing';
 
@@ -35,6 +35,17 @@ export interface SyncCounts {
   boards: number | undefined;
   /** Also undefined if the server has no points, or they are left out. */
   points: number | undefined;
+  /** Whether the tables may show different versions; the next run reads them again. */
+  severalVersions: boolean;
+}
+
+interface SyncRound {
+  readonly source: SyncSource;
+  readonly copy: CopyWriting;
+  /** Otherwise the round ends as soon as a different version has been published. */
+  readonly isLast: boolean;
+  readonly counts: SyncCounts;
+  readonly tell: (events: number) => void;
 }
 
 /**
@@ -48,17 +59,18 @@ export async function sync(
 ): Promise<SyncCounts> {
   const counts: SyncCounts = {
     ...{ startedAnew: false, events: 0, deletedEvents: 0, erasedUsers: 0 },
-    ...{ users: undefined, boards: undefined, points: undefined },
+    ...{ users: undefined, boards: undefined, points: undefined, severalVersions: false },
   };
   await target.transact(async (copy, before) => {
     checkSource(source, before);
     let state = before;
     for (let round = 1; ; round += 1) {
+      const isLast = round === MOST_ROUNDS;
       source.versions.clear();
-      state = await applyRound(source, copy, state, counts, tell);
-      if (isOneVersion(source)) return state;
-      if (round === MOST_ROUNDS) throw unsettled();
-      await source.settle(round);
+      state = await applyRound({ source, copy, isLast, counts, tell }, state);
+      counts.severalVersions = !isOneVersion(source);
+      if (isLast || !counts.severalVersions) return state;
+      await source.settle();
     }
   });
   return counts;
@@ -68,20 +80,13 @@ function isOneVersion({ versions }: SyncSource): boolean {
   return versions.size <= 1;
 }
 
-/** Ends as soon as a different version has been published. */
-async function applyRound(
-  source: SyncSource,
-  copy: CopyWriting,
-  before: CopyState | undefined,
-  counts: SyncCounts,
-  tell: (events: number) => void,
-): Promise<CopyState> {
+async function applyRound(round: SyncRound, before: CopyState | undefined): Promise<CopyState> {
   return {
-    source: source.base,
-    token: await applyChanges(source, copy, before?.token, counts, tell),
-    usersTag: await applyList(source, copy, USERS, before?.usersTag, counts),
-    boardsTag: await applyList(source, copy, BOARDS, before?.boardsTag, counts),
-    pointsTag: await applyList(source, copy, POINTS, before?.pointsTag, counts),
+    source: round.source.base,
+    token: await applyChanges(round, before?.token),
+    usersTag: await applyList(round, USERS, before?.usersTag),
+    boardsTag: await applyList(round, BOARDS, before?.boardsTag),
+    pointsTag: await applyList(round, POINTS, before?.pointsTag),
   };
 }
 
@@ -95,11 +100,8 @@ function checkSource({ base }: SyncSource, before: CopyState | undefined): void 
 
 /** Returns the sync token after the changes. */
 async function applyChanges(
-  source: SyncSource,
-  copy: CopyWriting,
+  { source, copy, counts, tell }: SyncRound,
   token: string | undefined,
-  counts: SyncCounts,
-  tell: (events: number) => void,
 ): Promise<string> {
   let reached = token;
   for await (const batch of source.changes(token)) {
@@ -122,13 +124,11 @@ async function applyChanges(
 
 /** Returns the entity tag of the list in the copy; undefined if it must be read again. */
 async function applyList(
-  source: SyncSource,
-  copy: CopyWriting,
+  { source, copy, isLast, counts }: SyncRound,
   table: CopyTable<CopyList>,
   tag: string | undefined,
-  counts: SyncCounts,
 ): Promise<string | undefined> {
-  if (!isOneVersion(source)) return tag;
+  if (!isLast && !isOneVersion(source)) return tag;
   const list = await source.list(table.name, tag === MISSING ? undefined : tag);
   if (list === undefined || (list === 'missing' && tag === MISSING)) return tag;
   await copy.clear(table);
@@ -138,13 +138,13 @@ async function applyList(
   }
   let count = 0;
   for await (const elements of list.pages) {
-    if (!isOneVersion(source)) return undefined;
+    if (!isLast && !isOneVersion(source)) return undefined;
     const rows = elements.map((element) => listRow(table, element));
     await copy.put(table, lastOfEach(table, rows));
     count += rows.length;
   }
   counts[table.name] = count;
-  return list.tag;
+  return isOneVersion(source) ? list.tag : undefined;
 }
 
 function lastOfEach(table: CopyTable, rows: readonly CopyRow[]): readonly CopyRow[] {

@@ -5,6 +5,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, it } from 'node:test';
+import { answering, sendLines } from '../client/odd-server.ts';
 import { DATABASES, PLACES } from '../sync/copies.ts';
 import { exported, sortedTexts } from '../sync/exported.ts';
 import { openWorld, type World } from '../world.ts';
@@ -42,7 +43,7 @@ it('sync writes what the key can see, and then says that nothing has changed', a
     assert.equal(typeof seconds, 'number');
     assert.deepEqual(counts, {
       ...{ startedAnew: false, events: 0, deletedEvents: 0, erasedUsers: 0 },
-      ...{ users: null, boards: null, points: null },
+      ...{ users: null, boards: null, points: null, severalVersions: false },
     });
   }
 });
@@ -65,6 +66,19 @@ it('sync leaves points out with --no-points, and copies them again without it', 
       assert.deepEqual(sortedTexts(await place.rows('points')), sortedTexts(rows));
     }
   }
+});
+
+it('sync says so if the server publishes faster than it is read, and succeeds', async (t) => {
+  let version = 0;
+  const server = await answering(t, (response) => {
+    version += 1;
+    return sendLines(response, [], { 'sync-token': 't', 'data-version': String(version) });
+  });
+  const words = ['sync', `${server.url}/a`, '--to', `sqlite:${join(folder, 'several.sqlite')}`, '--json'];
+  const { code, stdout, stderr } = await run(words, { environment: { CORKBOARD_SYNC_KEY: 'key' } });
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /has published new versions faster than they can be read/);
+  assert.equal(JSON.parse(stdout).severalVersions, true);
 });
 
 it('sync accepts the key from the environment and from standard input, and both variants', async () => {

@@ -33,13 +33,13 @@ for (const kind of PLACES) {
       const first = await update(place, sourceOf(followed));
       assert.deepEqual(first, {
         ...{ startedAnew: true, events: 5, deletedEvents: 0, erasedUsers: 0 },
-        ...{ users: 4, boards: 2, points: 3 },
+        ...{ users: 4, boards: 2, points: 3, severalVersions: false },
       });
       await assertWhole(place, followed);
       const nothing = await update(place, sourceOf(followed));
       assert.deepEqual(nothing, {
         ...{ startedAnew: false, events: 0, deletedEvents: 0, erasedUsers: 0 },
-        ...{ users: undefined, boards: undefined, points: undefined },
+        ...{ users: undefined, boards: undefined, points: undefined, severalVersions: false },
       });
       await followed.rename(2, 'O\'Brien \u{1F600}\n"quoted"');
       await followed.delete(3);

@@ -33,6 +33,8 @@ interface SyncReport extends SyncCounts {
 const KEY_VARIABLE = 'CORKBOARD_SYNC_KEY';
 const PROGRESS_MS = 5_000;
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+const SEVERAL_VERSIONS =
+  'The server has published new versions faster than they can be read, so the tables may not show the same one. The next run reads them again. To read less, leave points out (--no-points).';
 
 export function addSyncCommand(program: Command): void {
   const command = program
@@ -133,6 +135,7 @@ async function syncOnce(source: SyncSource, target: CopyTarget, options: SyncCom
     const rate = Math.round((events / (nowMs - startMs)) * 1000);
     remark(`${countOf(events, 'event')} so far, ${rate.toLocaleString('en')}/s`);
   });
+  if (counts.severalVersions) remark(SEVERAL_VERSIONS);
   const report = { ...counts, seconds: Math.round(performance.now() - startMs) / 1000 };
   print(options.json ? renderJson(report, 0) : renderReport(report));
 }
