@@ -1,7 +1,7 @@
 /** The server of a sync: the changes of its events, its lists, and which version they show. */
 import { inSmallerPages } from '../client/asking.ts';
 import { type ClientOptions, openClient } from '../client/client.ts';
-import { CorkboardError, ProblemError } from '../client/errors.ts';
+import { AnswerError, CorkboardError, ProblemError } from '../client/errors.ts';
 import { nextCursor } from '../client/headers.ts';
 import { MEDIA_TYPES } from '../client/media-types.ts';
 import { PageOrder } from '../client/page-order.ts';
@@ -9,7 +9,7 @@ import { readPage } from '../client/reading.ts';
 import { isPassing, pause, type RetryOptions, retrying } from '../client/retrying.ts';
 import { PATHS } from '../client/schema-a.ts';
 import { PATHS as INSIGHTS_PATHS } from '../client/schema-insights.ts';
-import { type Origin, type Request, sendRaw } from '../client/sending.ts';
+import { type Origin, type Request, send, sendRaw } from '../client/sending.ts';
 import type { SyncBatch } from '../client/sync.ts';
 import { AppError } from '../domain/app-error.ts';
 import type { CopyList } from './tables.ts';
@@ -43,7 +43,7 @@ export interface SyncSource {
   changes(token: string | undefined): AsyncIterable<SyncBatch<unknown>>;
   /**
    * Undefined if the list still has the entity tag; `missing` if the server has no points, or does
-   * not show them at this URL, or they are left out. Throws `source-refused`.
+   * not show them beside this URL, or they are left out. Throws `source-refused`.
    */
   list(of: CopyList, tag: string | undefined): Promise<SyncedList | 'missing' | undefined>;
   /**
@@ -93,13 +93,26 @@ export function openSource(url: string, key: string, options: SourceOptions = {}
         const next = (cursor: string, size: number) => request(of, cursor, size);
         return { tag: first.tag, pages: told(followPages(first, next)) };
       } catch (error) {
-        if (of !== 'points' || !(error instanceof ProblemError) || error.status !== 404) refuse(error);
+        if (of !== 'points' || !lacksPoints(error, tag)) refuse(error);
         onMissing?.(of);
         return 'missing';
       }
     },
     settle: () => pause(SETTLING_MS, signal),
   };
+}
+
+/**
+ * Whether the server is of an earlier version, or a different service is at the URL of points: for
+ * example a proxy that passes on only the variant. A copy that had points keeps them until the
+ * proxy works again. `tag`: that of the points in the copy.
+ */
+function lacksPoints(error: unknown, tag: string | undefined): boolean {
+  if (error instanceof ProblemError && error.status === 404) return true;
+  if (tag !== undefined) return false;
+  if (error instanceof ProblemError)
+    return error.code === 'unknown' && error.status < 500 && !isPassing(error);
+  return error instanceof AnswerError && (error.code === 'redirected' || error.code === 'unreadable');
 }
 
 /** Every response with data names its version, also one without changes. */
@@ -121,7 +134,8 @@ interface SyncedPage {
 
 /** Undefined if the page still has the entity tag. */
 async function pageOf(origin: Origin, request: Request, size: number): Promise<SyncedPage | undefined> {
-  const response = await sendRaw(origin, request);
+  // A 304 has no media type to check.
+  const response = await (request.etag === undefined ? send : sendRaw)(origin, request);
   if (response.status === 304) {
     await response.body?.cancel();
     return undefined;

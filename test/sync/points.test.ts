@@ -8,7 +8,7 @@ import type { CopyList } from '../../src/sync/tables.ts';
 import { temporaryFolder } from '../cli/command.ts';
 import type { Followed } from '../client/followed.ts';
 import { openProduct } from '../client/followed-product.ts';
-import { answering, sendLines, sendRefusal } from '../client/odd-server.ts';
+import { type Answering, answering, sendLines, sendRefusal } from '../client/odd-server.ts';
 import { type CopyPlace, PARQUET, PLACES } from './copies.ts';
 import { isDatabase, pathOf, withoutPoints } from './earlier.ts';
 import { assertWhole, sourceOf, update } from './whole.ts';
@@ -193,18 +193,35 @@ describe('a source of points', () => {
     }
   });
 
-  it('says that there are none at the address of a server without them, and refuses other errors', async (t) => {
-    const server = await answering(t, (response, { url = '' }) => {
-      if (url.startsWith('/old/insights')) return sendRefusal(response, 404, 'not-found');
-      if (url.includes('/insights')) return sendRefusal(response, 403, 'key-forbidden');
-      return sendLines(response, [], { 'sync-token': 't' });
+  it('says that there are none if a server without them or a different service is there', async (t) => {
+    const others: Record<string, Answering> = {
+      '/old': (response) => sendRefusal(response, 404, 'not-found'),
+      '/denied': (response) => response.writeHead(403).end('<h1>403 Forbidden</h1>'),
+      '/moved': (response) => response.writeHead(302, { location: '/sign-in' }).end(),
+      '/site': (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Hi</h1>'),
+    };
+    const server = await answering(t, (response, request) => {
+      const [path = '', isPoints] = (request.url ?? '').split('/insights');
+      if (isPoints === undefined) return sendLines(response, [], { 'sync-token': 't' });
+      return others[path]?.(response, request);
     });
-    const missing: CopyList[] = [];
-    const options = { onMissing: (list: CopyList) => missing.push(list), retry: { retries: 0 } };
-    const place = await PARQUET.make(folder);
-    assert.equal((await update(place, openSource(`${server.url}/old/a`, 'key', options))).points, undefined);
-    assert.deepEqual([await place.rows('points'), missing], [[], ['points']]);
-    const refusing = openSource(`${server.url}/a`, 'key', options);
-    await assert.rejects(refusing.list('points', undefined), { code: 'source-refused', message: /403/ });
+    for (const path of Object.keys(others)) {
+      const missing: CopyList[] = [];
+      const onMissing = (list: CopyList) => missing.push(list);
+      const source = openSource(`${server.url}${path}/a`, 'key', { onMissing, retry: { retries: 0 } });
+      const place = await PARQUET.make(folder);
+      assert.equal((await update(place, source)).points, undefined);
+      assert.deepEqual([await place.rows('points'), missing], [[], ['points']], path);
+      // A copy with points does not lose them while a proxy is configured wrongly.
+      const again = source.list('points', '"tag"');
+      if (path === '/old') assert.equal(await again, 'missing');
+      else await assert.rejects(again, { code: 'source-refused' }, path);
+    }
+  });
+
+  it('refuses the errors of a server that has them', async (t) => {
+    const server = await answering(t, (response) => sendRefusal(response, 403, 'key-forbidden'));
+    const source = openSource(`${server.url}/a`, 'key', { retry: { retries: 0 } });
+    await assert.rejects(source.list('points', undefined), { code: 'source-refused', message: /403/ });
   });
 });
