@@ -1,7 +1,7 @@
 /**
  * Points of a board as files that gradebooks import (decision 92), as the public documentation of
  * these systems describes them. Every cell is in quotes, which all of them accept and Blackboard
- * requires. Teachers open the files in spreadsheets, so names are no formulas.
+ * requires. Teachers open the files in spreadsheets, so no cell about a user is a formula.
  */
 import { defuse } from '../domain/formula.ts';
 
@@ -31,6 +31,9 @@ export interface GradebookColumn {
   /** Whether users are known by `lmsId`. */
   readonly byLmsId: boolean;
 }
+
+/** Letters, digits and signs, of which no formula can be made that does anything. */
+const HARMLESS = /^[\p{L}\p{N}._+@-]*$/u;
 
 interface GradebookForm {
   header(column: GradebookColumn): readonly string[];
@@ -87,8 +90,22 @@ export function gradebookOf(
   const { header, before, row } = FORMS[gradebook];
   const value = (user: GradedUser) =>
     String(column.value === 'score' ? user.participationScore : user.totalPoints);
-  const rows = [header(column), ...(before?.(column) ?? []), ...users.map((user) => row(user, value(user)))];
-  return rows.map((cells) => `${cells.map(quoted).join(',')}\r\n`).join('');
+  const rows = users.map((user) => row(withSafeKeys(user), value(user)));
+  const all = [header(column), ...(before?.(column) ?? []), ...rows];
+  return all.map((cells) => `${cells.map(quoted).join(',')}\r\n`).join('');
+}
+
+/**
+ * Systems find users by addresses and ids, which therefore stay exact, even if they begin like a
+ * formula, as phone numbers do. Only those are changed that a spreadsheet could run with an effect.
+ */
+function withSafeKeys(user: GradedUser): GradedUser {
+  const { email, lmsId } = user;
+  return { ...user, email: safeKey(email), lmsId: lmsId === undefined ? undefined : safeKey(lmsId) };
+}
+
+function safeKey(text: string): string {
+  return HARMLESS.test(text) ? text : defuse(text);
 }
 
 function lastNameFirst({ firstName, lastName }: GradedUser): string {

