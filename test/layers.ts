@@ -86,6 +86,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'src/dataset',
     'src/insights',
     'src/keys',
+    'src/points',
     'src/render',
     'src/render/text',
     'src/server/bodies',

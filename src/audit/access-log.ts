@@ -29,6 +29,8 @@ export interface AccessEntry {
   /** Number of events, records or changes; absent if it is not known, as in a live stream. */
   readonly rows: number | undefined;
   readonly bytes: number;
+  /** Whether LMS ids of users were requested (decision 101); absent: no. */
+  readonly lmsIds?: true | undefined;
 }
 
 interface AccessLogOptions {

@@ -5,7 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import { REDACTABLE } from '../domain/redaction.ts';
-import { type KeyEntry, type KeyringChange, mayLookUpPeople } from '../keys/keyring.ts';
+import { type KeyEntry, type KeyringChange, mayLookUpPeople, maySeeLmsIds } from '../keys/keyring.ts';
 import type { Changes, RuleChanges, Settings, StoreChange } from '../store/store.ts';
 import { type AuditMembers, renderExact } from './audit-record.ts';
 
@@ -127,6 +127,7 @@ function grantOf(entry: KeyEntry): AuditMembers {
     users: typeof scope.users === 'string' ? scope.users : scope.users.length,
     redact: REDACTABLE.filter((field) => redact[field]),
     lmsLookup: mayLookUpPeople(entry),
+    lmsIds: maySeeLmsIds(entry),
     rateLimit: rateLimit ?? null,
     networks: networks ?? 'any',
     expires: instantOf(expiresMs),

@@ -6,7 +6,7 @@ import { AnswerError } from './errors.ts';
 import { nextCursor } from './headers.ts';
 import { MEDIA_TYPES } from './media-types.ts';
 import { PageOrder } from './page-order.ts';
-import { type Message, readElements, readMessages, readPage, readWhole } from './reading.ts';
+import { type Message, readElements, readMessages, readPage, readText, readWhole } from './reading.ts';
 import { type RetryOptions, retrying } from './retrying.ts';
 import { type Origin, type Query, send } from './sending.ts';
 
@@ -53,6 +53,8 @@ export interface Asking {
   ): AsyncGenerator<Message, void, undefined>;
   page(path: string, query: Query, size: number, signal: AbortSignal | undefined): Promise<Page>;
   whole<T>(path: string, query: Query, signal: AbortSignal | undefined): Promise<T>;
+  /** A file of CSV, as it is. */
+  csv(path: string, query: Query, signal: AbortSignal | undefined): Promise<string>;
 }
 
 export function openAsking(origin: Origin, retry: RetryOptions): Asking {
@@ -101,6 +103,12 @@ export function openAsking(origin: Origin, retry: RetryOptions): Asking {
     whole: (path, query, signal) =>
       retrying(
         async () => readWhole(await send(origin, { path, query, accept: MEDIA_TYPES.json, signal }), signal),
+        retry,
+        signal,
+      ),
+    csv: (path, query, signal) =>
+      retrying(
+        async () => readText(await send(origin, { path, query, accept: MEDIA_TYPES.csv, signal }), signal),
         retry,
         signal,
       ),

@@ -5,7 +5,7 @@ import * as Insights from './schema-insights.ts';
 import type { Query } from './sending.ts';
 
 type Operations = Insights.Operations;
-type Figure = Exclude<keyof Operations, 'findEvents' | 'listPoints'>;
+type Figure = Exclude<keyof Operations, 'findEvents' | 'listPoints' | 'getGradebook'>;
 
 /** `getHeatMap` is the method `heatMap`. */
 type MethodOf<O extends string> = O extends `get${infer Name}` ? Uncapitalize<Name> : O;
@@ -51,6 +51,8 @@ export interface InsightPointsOptions extends ListOptions {
 export interface InsightsClient extends Figures {
   /** The points of users on boards, ascending by board id, then user id. */
   points(options?: InsightPointsOptions): AsyncGenerator<Insights.PointsRow, void, undefined>;
+  /** The points of a board as the file that a gradebook imports. */
+  gradebook(options: InsightOptions<'getGradebook'>): Promise<string>;
   /** The events that the insights count, oldest first. */
   events(options?: InsightEventsOptions): AsyncGenerator<Insights.Event, void, undefined>;
 }
@@ -58,28 +60,37 @@ export interface InsightsClient extends Figures {
 type Options = Readonly<Record<string, unknown>> & { readonly signal?: AbortSignal | undefined };
 
 export function openInsights(asking: Asking): InsightsClient {
-  const { findEvents, listPoints, ...paths } = Insights.PATHS;
+  const { findEvents, listPoints, getGradebook, ...paths } = Insights.PATHS;
   const figures = Object.entries(paths).map(([operation, path]) => [
     methodOf(operation),
-    async ({ signal, ...options }: Options = {}) => {
-      const names = [...path.matchAll(/\{((\w+)-id)\}/g)];
-      const query = { ...options };
-      const ids: Record<string, string> = {};
-      for (const [, name = '', option = ''] of names) {
-        ids[name] = idText(options[option] as IdInput);
-        delete query[option];
-      }
-      return await asking.whole(pathWith(path, ids), insightQuery(query), signal);
-    },
+    async ({ signal, ...options }: Options = {}) =>
+      await asking.whole(...pathAndQueryOf(path, options), signal),
   ]);
   return {
     // Each method has the type of its operation.
     ...(Object.fromEntries(figures) as unknown as Figures),
     points: ({ signal, pageSize, ...options } = {}) =>
       asking.list(listPoints, insightQuery(options), pageSize, signal),
+    gradebook: async ({ signal, ...options }) =>
+      await asking.csv(...pathAndQueryOf(getGradebook, options), signal),
     events: ({ signal, pageSize, ...options } = {}) =>
       asking.list(findEvents, insightQuery(options), pageSize, signal),
   };
+}
+
+/** The path with the names that are options, and all other options as parameters. */
+function pathAndQueryOf(
+  path: string,
+  options: Readonly<Record<string, unknown>>,
+): readonly [path: string, query: Query] {
+  const names = [...path.matchAll(/\{((\w+)-id)\}/g)];
+  const query = { ...options };
+  const ids: Record<string, string> = {};
+  for (const [, name = '', option = ''] of names) {
+    ids[name] = idText(options[option] as IdInput);
+    delete query[option];
+  }
+  return [pathWith(path, ids), insightQuery(query)];
 }
 
 function methodOf(operation: string): string {

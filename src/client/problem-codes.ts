@@ -19,6 +19,8 @@ export type ProblemCode =
   | 'key-expired'
   | 'key-revoked'
   | 'lookup-not-allowed'
+  | 'lms-ids-not-allowed'
+  | 'gradebook-not-allowed'
   | 'network-not-allowed'
   | 'not-found'
   | 'lookup-not-configured'

@@ -66,10 +66,14 @@ export async function* readMessages(
 }
 
 export async function readWhole<T>(response: Response, signal: AbortSignal | undefined): Promise<T> {
+  return parsed<T>(await readText(response, signal));
+}
+
+export async function readText(response: Response, signal: AbortSignal | undefined): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   for await (const bytes of readBytes(response, signal)) text += decoder.decode(bytes, { stream: true });
-  return parsed<T>(text + decoder.decode());
+  return text + decoder.decode();
 }
 
 /** The lines that each chunk of the body completes. */

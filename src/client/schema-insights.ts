@@ -387,6 +387,14 @@ interface Parameters {
   readonly at?: string;
   /** Days of 24 hours without activity after which a user is inactive, 14 by default. */
   readonly days?: number;
+  /** The system that imports the file, `generic` by default. */
+  readonly for?: 'canvas' | 'moodle' | 'blackboard' | 'brightspace' | 'generic';
+  /** `score` (default): the participation score. `points`: the total points. No effect for `generic`, which has both. */
+  readonly value?: 'score' | 'points';
+  /** Title of the column in the gradebook, `Participation` by default. No effect for `generic`. */
+  readonly column?: string;
+  /** LMS user property with the id by which the system knows users; users without a value are left out. Without it, users are known by their e-mail address. Requires a key that may see LMS ids (`--allow-lms-lookup`). */
+  readonly id?: string;
 }
 
 export interface Operations {
@@ -481,6 +489,12 @@ export interface Operations {
     readonly query: Pick<Parameters, 'format' | 'excel'>;
     readonly answer: Ledger;
   };
+  /** Points of the users on a board as a file for a gradebook. */
+  readonly getGradebook: {
+    readonly names: { readonly 'board-id': Id };
+    readonly query: Pick<Parameters, 'for' | 'value' | 'column' | 'id' | 'start' | 'end' | 'format'>;
+    readonly answer: string;
+  };
 }
 
 /** The path of each operation, below the base URL. */
@@ -498,4 +512,5 @@ export const PATHS = {
   rankPins: '/v1/boards/{board-id}/pins',
   getInteractions: '/v1/boards/{board-id}/interactions',
   getLedger: '/v1/boards/{board-id}/users/{user-id}/ledger',
+  getGradebook: '/v1/boards/{board-id}/gradebook',
 } as const satisfies Record<keyof Operations, string>;

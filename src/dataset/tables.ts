@@ -9,8 +9,8 @@ import type { RecordTable } from './records.ts';
 export interface Tables {
   /** Ids of records, in the order of their indices. */
   ids(of: RecordTable): AsyncIterable<BigInt64Array>;
-  /** LMS properties of users, in no order (decision 11). */
-  properties(): AsyncIterable<PropertyRows>;
+  /** LMS properties of users, in no order (decision 11). With `of`: only these. */
+  properties(of?: PropertyOfBoard): AsyncIterable<PropertyRows>;
   /**
    * Pairs of board and user, each once and in no order: users who act or own on the board, or are
    * or were on it. These are the users that `of-boards` shows (decision 12).
@@ -32,6 +32,13 @@ export interface PropertyRows {
   readonly user: Int32Array;
   readonly property: readonly string[];
   readonly value: readonly string[];
+}
+
+/** One property of the users on one board. */
+export interface PropertyOfBoard {
+  readonly property: string;
+  /** Index of the board. */
+  readonly board: number;
 }
 
 export interface PairRows {

@@ -104,6 +104,17 @@ export const PROBLEMS = {
     title: 'LMS look-up is not allowed for this key',
     remedy: 'Ask the operator for a key with this permission. Redacting keys do not have it by default.',
   },
+  'lms-ids-not-allowed': {
+    status: 403,
+    title: 'LMS ids are not allowed for this key',
+    remedy: 'Leave out the parameter `id`, or ask the operator for a key with `--allow-lms-lookup`.',
+  },
+  'gradebook-not-allowed': {
+    status: 403,
+    title: 'Gradebook is not allowed for this key',
+    remedy:
+      'Ask the operator for a key that redacts nothing: a gradebook cannot match pseudonyms with its users.',
+  },
   'network-not-allowed': {
     status: 403,
     title: 'API key is not allowed from this address',

@@ -24,8 +24,8 @@ export interface KeyGrant {
   readonly scope: Scope;
   readonly redact: Redaction;
   /**
-   * Lets a redacting key look up users by LMS properties, as keys without redaction can. Absent: no
-   * (decision 63).
+   * Lets a redacting key look up users by LMS properties, as keys without redaction can, and lets a
+   * key without redaction see LMS ids in gradebooks. Absent: no (decisions 63, 102).
    */
   readonly allowLmsLookup?: boolean | undefined;
   /** Absent: the default of the server. */
@@ -133,6 +133,25 @@ export interface Keyring {
  */
 export function mayLookUpPeople({ redact, allowLmsLookup = false }: KeyGrant): boolean {
   return allowLmsLookup || !isRedacting(redact);
+}
+
+/**
+ * A list of LMS ids can be joined with data of other systems, so keys without redaction need the
+ * permission, too.
+ */
+export function maySeeLmsIds({ redact, allowLmsLookup = false }: KeyGrant): boolean {
+  return allowLmsLookup && !isRedacting(redact);
+}
+
+/**
+ * The permission of a key whose redaction changes, unless it is given in the same change: one for
+ * look-ups of pseudonyms must not become one for all LMS ids.
+ */
+export function lmsLookupAfter(
+  { redact, allowLmsLookup }: KeyGrant,
+  redactNow = redact,
+): boolean | undefined {
+  return isRedacting(redact) && !isRedacting(redactNow) ? false : allowLmsLookup;
 }
 
 /** The secret was right, so the log may name the key. */

@@ -80,6 +80,9 @@ const STEPS = [
   addSeals({ ...SEALED, columns: FIRST_SEALED }),
   `ALTER TABLE keys ADD networks TEXT;
   ${extendSeals(SEALED, FIRST_SEALED)}`,
+  // The permission had no effect there until it allowed LMS ids as well (decision 101).
+  `UPDATE keys SET allow_lms_lookup = 0
+   WHERE allow_lms_lookup = 1 AND redact_email = 0 AND redact_name = 0 AND redact_id = 0`,
 ] as const;
 
 /**

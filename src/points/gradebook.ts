@@ -4,12 +4,16 @@
  * requires. Teachers open the files in spreadsheets, so no cell about a user is a formula.
  */
 import { defuse } from '../domain/formula.ts';
+import type { BoardPolicy } from './policy.ts';
 
 export const GRADEBOOKS = ['canvas', 'moodle', 'blackboard', 'brightspace', 'generic'] as const;
 export type Gradebook = (typeof GRADEBOOKS)[number];
 
 export const GRADED_VALUES = ['score', 'points'] as const;
 export type GradedValue = (typeof GRADED_VALUES)[number];
+
+/** The title of the column in the gradebook, unless a different one is given. */
+export const COLUMN_TITLE = 'Participation';
 
 export interface GradedUser {
   readonly id: bigint;
@@ -81,18 +85,28 @@ const FORMS: Readonly<Record<Gradebook, GradebookForm>> = {
   },
 };
 
-/** The file as CSV (RFC 4180). */
-export function gradebookOf(
+/** The file as CSV (RFC 4180), line by line. */
+export function* gradebookLines(
   gradebook: Gradebook,
   column: GradebookColumn,
-  users: readonly GradedUser[],
-): string {
+  users: Iterable<GradedUser>,
+): Generator<string, void> {
   const { header, before, row } = FORMS[gradebook];
-  const value = (user: GradedUser) =>
-    String(column.value === 'score' ? user.participationScore : user.totalPoints);
-  const rows = users.map((user) => row(withSafeKeys(user), value(user)));
-  const all = [header(column), ...(before?.(column) ?? []), ...rows];
-  return all.map((cells) => `${cells.map(quoted).join(',')}\r\n`).join('');
+  yield lineOf(header(column));
+  for (const cells of before?.(column) ?? []) yield lineOf(cells);
+  for (const user of users) {
+    const value = column.value === 'score' ? user.participationScore : user.totalPoints;
+    yield lineOf(row(withSafeKeys(user), String(value)));
+  }
+}
+
+/** The value that counts as everything, by the policy of the board. */
+export function mostOf({ goal, participationScore }: BoardPolicy, value: GradedValue): number {
+  return value === 'score' && participationScore === 'percent' ? 100 : goal;
+}
+
+function lineOf(cells: readonly string[]): string {
+  return `${cells.map(quoted).join(',')}\r\n`;
 }
 
 /**

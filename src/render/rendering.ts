@@ -6,6 +6,7 @@
 import { hash } from 'node:crypto';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { EventQuery, ListKind, ListQuery, PointsQuery, StandingsQuery } from '../dataset/query.ts';
+import type { Users } from '../dataset/records.ts';
 import type { Selection } from '../dataset/selection.ts';
 import { AsyncMemo } from '../system/async-memo.ts';
 import { HELD_EVENTS, heldBytesOf, readAdmitted } from './fragments/admission.ts';
@@ -81,6 +82,8 @@ export interface Rendering {
 /** By index. */
 export interface Describing {
   readonly organization: Described;
+  /** The columns of all users. */
+  readonly users: Users;
   user(index: number): Described;
   board(index: number): Described;
 }
@@ -208,6 +211,7 @@ class DatasetRendering implements Rendering {
     ]);
     return {
       organization: describe(ORGANIZATION, organizationColumns(this.dataset.organization), 0),
+      users,
       user: (index) => describe(LIST_FIELDS.users.b, users, index),
       board: (index) => describe(LIST_FIELDS.boards.b, boards, index),
     };

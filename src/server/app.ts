@@ -8,7 +8,7 @@ import { AccessLog } from '../audit/access-log.ts';
 import { AppError } from '../domain/app-error.ts';
 import type { Keyring, RateLimit } from '../keys/keyring.ts';
 import type { Variant } from '../render/text/rendered-body.ts';
-import { contentTypeOf } from '../render/text/representations.ts';
+import { contentTypeOf, type Representation } from '../render/text/representations.ts';
 import type { Store } from '../store/store.ts';
 import { readProductVersion } from '../system/product-version.ts';
 import { frameworkOptions, type LogOptions } from './framework.ts';
@@ -40,7 +40,7 @@ import {
 import { VARY } from './request/negotiation.ts';
 import { cursorOfNext, linkToNext } from './request/paging.ts';
 import { readRequest } from './request/parsed-request.ts';
-import { checkLookup } from './request/path-resource.ts';
+import { checkPermission } from './request/permission.ts';
 import type { Ask, Interface, Route } from './request/route.ts';
 import { LiveStreams, type LiveTimes } from './responses/live.ts';
 import { sendAnswer, sendFound } from './responses/send.ts';
@@ -149,9 +149,10 @@ export function buildApp(options: AppOptions): App {
   async function answerRoute(variant: Interface, route: Route, request: FastifyRequest, reply: FastifyReply) {
     const key = keyOf(request);
     const question = readRequest(variant, route, request.originalUrl, request.raw);
-    const { target, parameters, subject, representation, encoding } = question;
+    const { target, parameters, subject, fileName, representation, encoding } = question;
     request.visit.representation = representation;
-    checkLookup(subject, key);
+    if (parameters.id !== undefined) request.visit.lmsIds = true;
+    checkPermission(question, key);
     if (representation === 'event-stream') return await live.send(question, request, reply);
     const lease = await datasets.lease(key.organization);
     let endTurn: (() => void) | undefined;
@@ -159,7 +160,7 @@ export function buildApp(options: AppOptions): App {
       const bound = lease.questions.bind(question, key);
       const { walk, place, since, etag, syncToken } = bound;
       const caching = cachingFields(bound, request.headers);
-      const content = { 'content-type': contentTypeOf(representation), 'accept-ranges': 'bytes' };
+      const content = contentFields(representation, fileName);
       const known = request.headers['if-none-match'];
       const slot = lease.slot(etag);
       const found = slot.findReady();
@@ -257,6 +258,14 @@ export function buildApp(options: AppOptions): App {
       await datasets.close();
       await access?.close();
     },
+  };
+}
+
+/** Header fields about the body. File names consist of letters, digits and hyphens. */
+function contentFields(representation: Representation, fileName: string | undefined) {
+  return {
+    ...{ 'content-type': contentTypeOf(representation), 'accept-ranges': 'bytes' },
+    ...(fileName !== undefined && { 'content-disposition': `attachment; filename="${fileName}"` }),
   };
 }
 

@@ -129,7 +129,8 @@ for (const kind of PLACE_KINDS) {
       assert.deepEqual(created.what, {
         key: made.id,
         after: {
-          ...{ boards: [7], users: 2, redact: [], lmsLookup: true, rateLimit: null, networks: 'any' },
+          ...{ boards: [7], users: 2, redact: [], lmsLookup: true, lmsIds: false },
+          ...{ rateLimit: null, networks: 'any' },
           expires: '2027-01-31T00:00:00.000Z',
         },
       });
@@ -141,6 +142,12 @@ for (const kind of PLACE_KINDS) {
         after: { redact: ['email'], lmsLookup: false, networks: ['10.0.0.0/8'] },
         ...{ usersAdded: 1, usersRemoved: 1, labelChanged: true },
       });
+      const [allowed] = await recordsBy(place, [
+        ...['keys', 'configure', made.id, '--redact', 'none', '--allow-lms-lookup'],
+      ]);
+      assert.deepEqual(allowed.what.after, { redact: [], lmsLookup: true, lmsIds: true });
+      const [refused] = await recordsBy(place, ['keys', 'configure', made.id, '--no-allow-lms-lookup']);
+      assert.deepEqual(refused.what, { key: made.id, before: { lmsIds: true }, after: { lmsIds: false } });
       const rotated = await runJson(['keys', 'rotate', made.id, '--overlap', '0s', ...place.words]);
       const [rotation] = (await recordsOf(place)).slice(-1);
       assert.deepEqual([rotation.what.key, rotation.what.successor.key], [made.id, rotated.id]);

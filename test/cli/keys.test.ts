@@ -36,6 +36,7 @@ describe('keys create', () => {
           scope: { boards: 'all', users: 'all' },
           redact: [],
           lmsLookup: true,
+          lmsIds: false,
           rateLimit: null,
           networks: null,
           created: '',
@@ -82,6 +83,21 @@ describe('keys create', () => {
     assert.equal((await find(allowed.key)).allowLmsLookup, true);
     const successor = await keys('rotate', allowed.id);
     assert.equal(successor.lmsLookup, true);
+  });
+
+  it('allows a key to see LMS ids only with --allow-lms-lookup and without --redact', async () => {
+    const create = ['create', '--organization', 'school', '--allow-lms-lookup'];
+    const [seeing, redacting] = [await keys(...create), await keys(...create, '--redact', 'name')];
+    assert.deepEqual([seeing.lmsIds, redacting.lmsIds], [true, false]);
+    const shown = async (...words: string[]) =>
+      (await run(['keys', 'configure', seeing.id, ...words, '--data', data])).stdout;
+    assert.match(await shown('--label', 'x'), /^LMS lookup +allowed, and LMS ids in gradebooks$/m);
+    assert.match(await shown('--no-allow-lms-lookup'), /^LMS lookup +allowed$/m);
+    assert.match(await shown('--redact', 'name'), /^LMS lookup +refused$/m);
+    assert.match(await shown('--allow-lms-lookup'), /^LMS lookup +allowed$/m);
+    assert.match(await shown('--redact', 'none'), /^LMS lookup +allowed$/m);
+    assert.match(await shown('--allow-lms-lookup'), /^LMS lookup +allowed, and LMS ids in gradebooks$/m);
+    assert.match(await shown('--redact', 'none'), /^LMS lookup +allowed, and LMS ids in gradebooks$/m);
   });
 
   it('limits a key with boards only to the users of these boards, and an empty list to nothing (decision 12)', async () => {

@@ -25,7 +25,7 @@ const BIOME = join(ROOT, 'node_modules/@biomejs/biome/bin/biome');
  * item for the sync token, which it reads from the header.
  */
 const NOT_READ: readonly string[] = [
-  ...['Problem', 'EventRow', 'StreamMessage', 'Synced'],
+  ...['Problem', 'EventRow', 'StreamMessage', 'Synced', 'GradebookRow'],
   ...Object.values(INSIGHT_TABLES).map(({ title }) => title),
 ];
 
@@ -151,12 +151,15 @@ function renderOperation({ name: operation, summary, parameters, responses }: Na
   );
 }
 
-/** Lists are read as NDJSON, whose schema includes the items of change sets. */
+/**
+ * Lists are read as NDJSON, whose schema includes the items of change sets. CSV is read as text
+ * where there is nothing else.
+ */
 function answerOf(content: Operation['responses'][200]['content']): Schema {
   const list = content[REPRESENTATIONS.ndjson.mediaType]?.schema.contentSchema;
   const either = list?.items?.anyOf;
   if (either !== undefined) return { ...list, items: { anyOf: either.filter(isRead) } };
-  return list ?? content[REPRESENTATIONS.json.mediaType]!.schema;
+  return list ?? (content[REPRESENTATIONS.json.mediaType] ?? content[REPRESENTATIONS.csv.mediaType])!.schema;
 }
 
 function isRead({ $ref = '' }: Schema): boolean {

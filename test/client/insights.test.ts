@@ -49,6 +49,14 @@ describe('the methods of the insights client', () => {
     assert.deepEqual(await all(client.points({ board: 8, user: idOf(1) })), points.slice(1));
   });
 
+  it('return a gradebook as text', async () => {
+    const text = await client.gradebook({ board: 7, for: 'moodle', column: 'Week 1', value: 'points' });
+    assert.match(text, /^"Email address","Week 1"\r\n("[^"]+@[^"]+","\d+"\r\n)+$/);
+    const error = await errorOf(client.gradebook({ board: 7, id: 'sis' }));
+    assert.ok(error instanceof ProblemError);
+    assert.equal(error.code, 'lms-ids-not-allowed');
+  });
+
   it('throw refusals of the server', async () => {
     const error = await errorOf(client.participation({ board: 404 }));
     assert.ok(error instanceof ProblemError);

@@ -41,6 +41,7 @@ const FIGURES = {
   getInteractions: 'interactions',
   getAttention: 'attention',
   getLedger: 'ledger',
+  getGradebook: 'gradebook',
 } as const satisfies Record<keyof Insights.Operations, keyof InsightsClient>;
 
 describe('the schema of the client', () => {

@@ -51,7 +51,9 @@ after(async () => {
 /** Requests for one route: defaults of the client, representations, a body, doubled slashes. */
 async function casesOf({ base, path, route }: PublishedPath): Promise<readonly Case[]> {
   const spelt = `${base}/${path.slice(base.length)}/`;
-  const plain = (request: Request) => caseOf(request, path, 'json');
+  const [first] = route.representations;
+  assert.ok(first);
+  const plain = (request: Request) => caseOf(request, path, first);
   const forms = route.representations.map((representation) => {
     // A live stream does not end.
     const method = representation === 'event-stream' ? 'HEAD' : 'GET';
@@ -62,7 +64,7 @@ async function casesOf({ base, path, route }: PublishedPath): Promise<readonly C
     ...forms,
     plain({ method: 'GET', path }),
     plain({ method: 'HEAD', path }),
-    plain({ method: 'GET', path, accept: 'application/json;odata=verbose' }),
+    plain({ method: 'GET', path, accept: `${REPRESENTATIONS[first].mediaType};odata=verbose` }),
     plain({ method: 'GET', path, body: '{}' }),
     plain({ method: 'GET', path: spelt }),
   ]);

@@ -37,6 +37,8 @@ const PLACEHOLDERS: Readonly<Record<string, Naming>> = {
  */
 const VALUES: Readonly<Record<ParameterName, string | undefined>> = {
   ...{ board: undefined, user: undefined, cursor: undefined },
+  // Refused for these keys, whatever the board.
+  id: undefined,
   ...{ start: '1514764800000', end: '1546300800000', at: '1546300800000' },
   ...{
     limit: '1',
@@ -49,6 +51,7 @@ const VALUES: Readonly<Record<ParameterName, string | undefined>> = {
     top: '1',
     days: '7',
   },
+  ...{ for: 'canvas', value: 'points', column: 'Week%201' },
   ...{ interval: 'month', zone: 'Europe/Vienna', by: 'board', order: 'recent' },
 };
 

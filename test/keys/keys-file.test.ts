@@ -92,6 +92,33 @@ describe('the file of keys', () => {
     await rows.close();
   });
 
+  it('is migrated so that no key that redacts nothing may see LMS ids, and damaged rows stay damaged', async () => {
+    await openSqliteKeyring(folder).close();
+    const file = new DatabaseSync(join(folder, 'keys.db'));
+    defineSeals(file, { file: 'keys.db', name: 'keys', key: 'id', columns: [], describe: (id) => id });
+    for (const [id, ...redacted] of [
+      ['redacts-nothing', 0, 0, 0],
+      ['redacts-email', 1, 0, 0],
+      ['redacts-name', 0, 1, 0],
+      ['redacts-id', 0, 0, 1],
+      ['damaged', 0, 0, 0],
+    ]) {
+      const columns = 'id, redact_email, redact_name, redact_id, digest, organization, label, scope';
+      file.exec(`INSERT INTO keys (${columns}, created_ms, allow_lms_lookup)
+        VALUES ('${id}', ${redacted.join(', ')}, x'00', 'school', '', '{"boards":"all","users":"all"}', 5, 1)`);
+    }
+    file.exec("UPDATE keys SET seal = x'00' WHERE id = 'damaged'; PRAGMA user_version = 5;");
+    file.close();
+    const rows = openSqliteKeyRows(folder);
+    const damage = await rows.findDamage?.();
+    assert.deepEqual([damage?.length, /damaged/.test(damage?.[0] ?? '')], [1, true]);
+    await rows.revoke('damaged', 5);
+    assert.deepEqual(await rows.findDamage?.(), []);
+    const allowed = (await rows.all(undefined)).filter((row) => row.allow_lms_lookup).map(({ id }) => id);
+    assert.deepEqual(allowed, ['redacts-email', 'redacts-id', 'redacts-name']);
+    await rows.close();
+  });
+
   it('is refused with a clear error if its folder cannot be created', () => {
     const file = join(folder, 'file');
     writeFileSync(file, '');

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { NO_REDACTION } from '../../src/domain/redaction.ts';
 import type { Keyring } from '../../src/keys/keyring.ts';
 import { type KeyDatabase, openPostgresKeyring } from '../../src/keys/postgres-keyring.ts';
 import { migrate } from '../../src/store/catalog/migrate.ts';
@@ -42,6 +43,25 @@ describe('the keyring in PostgreSQL', () => {
       },
     }),
   });
+});
+
+it('a migration withdraws LMS ids, which keys that redact nothing could not see before', async () => {
+  const from = await postgres.newDatabase();
+  const old = new PostgresDatabase(from);
+  await migrate(old);
+  const keyring = openPostgresKeyring(new PostgresDatabase(from));
+  const redact = { email: false, name: true, id: false };
+  const seeing = await keyring.create({ ...GRANT, redact: NO_REDACTION, allowLmsLookup: true }, undefined);
+  const redacting = await keyring.create({ ...GRANT, redact, allowLmsLookup: true }, undefined);
+  await old.rows("DELETE FROM steps WHERE name = '0004'");
+  assert.deepEqual((await migrate(old)).steps, [4]);
+  const allowed = new Map((await keyring.list()).map(({ id, allowLmsLookup }) => [id, allowLmsLookup]));
+  assert.deepEqual(
+    [seeing, redacting].map(({ entry }) => allowed.get(entry.id)),
+    [false, true],
+  );
+  await keyring.close();
+  await old.close();
 });
 
 /** The same database; appends every statement to `asked`. */

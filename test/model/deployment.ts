@@ -45,6 +45,7 @@ export type DeletingWishes = Pick<ImportOptions, 'cascades' | 'replaced'>;
 export interface KeyWishes {
   readonly scope?: Scope;
   readonly redact?: Redaction;
+  readonly allowLmsLookup?: boolean;
   readonly expiresMs?: number;
 }
 

@@ -9,7 +9,7 @@ import {
   type Gradebook,
   type GradebookColumn,
   type GradedUser,
-  gradebookOf,
+  gradebookLines,
 } from '../../src/points/gradebook.ts';
 import { runs } from '../model/runs.ts';
 
@@ -20,10 +20,14 @@ const ADA: GradedUser = {
 };
 const USERS = [ADA, { ...ADA, id: 2n, email: 'x@example.org', firstName: 'Xian, "X"', lastName: '' }];
 
+function textOf(...asked: Parameters<typeof gradebookLines>): string {
+  return [...gradebookLines(...asked)].join('');
+}
+
 type Cells = readonly (readonly string[])[];
 
 function cellsOf(gradebook: Gradebook, column = COLUMN, users: readonly GradedUser[] = USERS): Cells {
-  return parse(gradebookOf(gradebook, column, users), { relax_column_count: false });
+  return parse(textOf(gradebook, column, users), { relax_column_count: false });
 }
 
 interface Graded {
@@ -94,7 +98,7 @@ const IMPORTERS: Readonly<Record<Gradebook, (cells: Cells) => Imported>> = {
 
 /** Only what consists of more than letters, digits and `._+@-` can be changed. */
 function safeKey(text: string): string {
-  return /^[a-zA-Z0-9._+@-]*$/.test(text) ? text : defuse(text);
+  return /^[\p{L}\p{N}._+@-]*$/u.test(text) ? text : defuse(text);
 }
 
 function numberOf(cell: string | undefined): number {
@@ -129,7 +133,7 @@ describe('the file for', () => {
 
   it('canvas has names, logins and the points possible', () => {
     assert.equal(
-      gradebookOf('canvas', COLUMN, USERS),
+      textOf('canvas', COLUMN, USERS),
       [
         '"Student","ID","SIS User ID","SIS Login ID","Section","Participation"\r\n',
         '"    Points Possible","","","","","100"\r\n',
@@ -157,6 +161,7 @@ describe('the file for', () => {
       ["-2+cmd|' /C calc'!A0", "'-2+cmd|' /C calc'!A0"],
       ['a,=1+1', "a,'=1+1"],
       ...['+43-1-58801', '-5', '@ada', "o'brien@example.org", 'ada+=b@example.org'].map((key) => [key, key]),
+      ...['@äda', '+４３', '-Ж'].map((key) => [key, key]),
     ] as const;
     for (const gradebook of GRADEBOOKS) {
       for (const [key, cell] of keys) {

@@ -20,6 +20,7 @@ describe('the access records of a server', () => {
     const stand = await openStand({ accessFolder, logLevel: 'silent' });
     const scope = { boards: [1n, 2n], users: [5n] };
     const narrow = await stand.makeKey({ scope });
+    const seeing = await stand.makeKey({ allowLmsLookup: true });
     const gone = await stand.makeKey({}, Date.now() - 1);
     const requests = [
       ['/a/v1/events?format=csv', stand.key],
@@ -29,6 +30,8 @@ describe('the access records of a server', () => {
       ['/insights/v1/overview', narrow],
       ['/a/v1/boards', gone],
       ['/a/v1/boards', 'unknown'],
+      ['/insights/v1/boards/7/gradebook?id=sis', seeing],
+      ['/insights/v1/boards/7/gradebook', seeing],
       ['/livez', stand.key],
     ] as const;
     for (const [path, apikey] of requests) await (await stand.get(path, { apikey })).arrayBuffer();
@@ -42,7 +45,14 @@ describe('the access records of a server', () => {
       ['GET', '/a/v1/events', 200, 'csv', 'all', 'harbor'],
     );
     assert.ok(first.bytes > 100);
-    assert.deepEqual(records.map(({ status }) => status).slice(-1), [401]);
+    assert.deepEqual(
+      records.slice(-3).map(({ status, lmsIds }) => [status, lmsIds]),
+      [
+        [401, undefined],
+        [200, true],
+        [200, undefined],
+      ],
+    );
     assert.equal(records.length, requests.length - 2);
     const text = JSON.stringify(records);
     for (const personal of ['x.example', 'ann', 'B-1', '127.0.0.1', '/5', '::1']) {
@@ -59,6 +69,10 @@ describe('the access records of a server', () => {
     );
     const expected: number[] = [];
     for (const path of [...paths, ...paths, ...paths]) expected.push(await lines(path));
+    const gradebook = '/insights/v1/boards/7/gradebook';
+    const graded: number[] = [];
+    // The first line is the header.
+    for (let n = 0; n < 3; n++) graded.push((await lines(gradebook)) - 1);
     for (const path of ['/a/v1/users?format=parquet', '/insights/v1/overview'])
       await (await stand.get(path)).arrayBuffer();
     await stand.get('/a/v1/users', { 'if-none-match': '*' });
@@ -67,7 +81,8 @@ describe('the access records of a server', () => {
     await stand.close();
     const rows = recordsIn(accessFolder).map((record) => record.rows);
     const ofRanges = [expected[2], undefined, undefined];
-    assert.deepEqual(rows, [...expected, expected[2], undefined, undefined, ...ofRanges]);
+    assert.ok(graded[0]! > 0);
+    assert.deepEqual(rows, [...expected, ...graded, expected[2], undefined, undefined, ...ofRanges]);
   });
 
   it('do not count the sync token at the end of a change set as a row', async () => {

@@ -104,7 +104,9 @@ function expectedStatuses(oracle: Oracle, { path, names, query }: BuiltRequest):
     return [400];
   const lenient = query.some(({ name, text }) => isLenient(name, text));
   const mayBe404 = names.length > 0 || ['board', 'user'].some((name) => given.includes(name));
-  return [200, ...(mayBe404 ? [404] : []), ...(mayBe400 || lenient ? [400] : [])];
+  // No key here may see LMS properties.
+  const permitted = given.includes('id') ? [403] : [200, ...(mayBe404 ? [404] : [])];
+  return [...permitted, ...(mayBe400 || lenient ? [400] : [])];
 }
 
 /**

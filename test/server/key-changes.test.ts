@@ -29,7 +29,7 @@ const SEVEN = { scope: { boards: [7n], users: 'of-boards' } } as const;
 const PSEUDONYMS = { redact: { email: true, name: true, id: true } } as const;
 const ELSEWHERE = { networks: ['192.0.2.0/24'] } as const;
 const SIMILAR = {
-  ...{ label: 'renamed', networks: ['127.0.0.0/8', '::1'], allowLmsLookup: true },
+  ...{ label: 'renamed', networks: ['127.0.0.0/8', '::1'] },
   rateLimit: { requests: 1_000_000, perSeconds: 1 },
 } as const;
 

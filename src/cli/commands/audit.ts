@@ -138,8 +138,9 @@ function renderAccess({ time, lost, ...request }: AuditMembers): string {
     status,
     rows,
     bytes,
+    lmsIds,
   } = request;
-  const scope = `boards ${boards}, users ${users}`;
+  const scope = `boards ${boards}, users ${users}${lmsIds === true ? ', LMS ids' : ''}`;
   return `${time}  ${organization}  ${key}  ${method} ${route}  ${status}  ${representation}  ${rows === undefined ? '' : `${rows} rows, `}${bytes} bytes  ${scope}`;
 }
 

@@ -9,6 +9,7 @@ import type { Scope } from '../../domain/scope.ts';
 import { checkExpiry, type LongestLife } from '../../keys/key-life.ts';
 import { EXPIRES_SOON_DAYS, UNUSED_DAYS, warningsOf } from '../../keys/key-warnings.ts';
 import type { Expiry, KeyChanges, KeyEntry, Keyring, NewKey, RateLimit } from '../../keys/keyring.ts';
+import { lmsLookupAfter } from '../../keys/keyring.ts';
 import type { Store } from '../../store/store.ts';
 import { keepRoom, withReserve } from '../process/full-disk.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
@@ -114,7 +115,7 @@ function addCreate(keys: Command): void {
     )
     .option(
       '--allow-lms-lookup',
-      'allow lookups of users by LMS properties (/lms_user), which are otherwise refused to a key with --redact',
+      'allow lookups of users by LMS properties (/lms_user), which are otherwise refused to a key with --redact; without --redact, LMS ids in gradebooks',
     )
     .option(
       '--networks <addresses>',
@@ -287,11 +288,14 @@ function addConfigure(keys: Command): void {
     )
     .option(
       '--redact <fields>',
-      'fields of users to redact from now on: any of email, name and id, like email,name; or none',
+      'fields of users to redact from now on: any of email, name and id, like email,name; or none, which also withdraws the permission --allow-lms-lookup of a key that redacts',
       readRedaction,
     )
-    .option('--allow-lms-lookup', 'allow lookups of users by LMS properties although the key redacts')
-    .option('--no-allow-lms-lookup', 'refuse such lookups while the key redacts')
+    .option(
+      '--allow-lms-lookup',
+      'allow lookups of users by LMS properties although the key redacts; if it does not redact, LMS ids in gradebooks',
+    )
+    .option('--no-allow-lms-lookup', 'refuse such lookups while the key redacts, and LMS ids in gradebooks')
     .option(
       '--networks <addresses>',
       'refuse the key outside these networks: comma-separated addresses or networks, like 10.0.0.0/8,2001:db8::/32; or any',
@@ -352,7 +356,7 @@ function changesOf(options: ConfigureOptions, entry: KeyEntry, longestMs: Longes
     scope: { boards: options.boards ?? boards, users: options.users ?? fallback },
     ...(label !== undefined && { label }),
     ...(redact !== undefined && { redact }),
-    ...(allowLmsLookup !== undefined && { allowLmsLookup }),
+    allowLmsLookup: allowLmsLookup ?? lmsLookupAfter(entry, redact),
     ...(rateLimit !== undefined && { rateLimit: rateLimit === 'default' ? undefined : rateLimit }),
     ...(options.networks !== undefined && { networks: networksOf(options) }),
     expiry: expires,

@@ -7,14 +7,16 @@ import type { Dataset, Ledger } from '../../dataset/dataset.ts';
 import { AppError } from '../../domain/app-error.ts';
 import { FULL_SCOPE } from '../../domain/scope.ts';
 import {
+  COLUMN_TITLE,
   GRADEBOOKS,
   GRADED_VALUES,
   type Gradebook,
   type GradebookColumn,
-  type GradedUser,
   type GradedValue,
-  gradebookOf,
+  gradebookLines,
+  mostOf,
 } from '../../points/gradebook.ts';
+import { readGradedUsers } from '../../points/graded-users.ts';
 import { type BoardPolicy, policyOf, readPolicy } from '../../points/policy.ts';
 import type { Store } from '../../store/store.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
@@ -81,7 +83,7 @@ function addExportCommand(points: Command): void {
         .choices(GRADED_VALUES)
         .default('score'),
     )
-    .option('--column <title>', 'title of the column in the gradebook', readLine, 'Participation')
+    .option('--column <title>', 'title of the column in the gradebook', readLine, COLUMN_TITLE)
     .option(
       '--id <property>',
       'LMS property with the id by which the system knows users; otherwise the e-mail address',
@@ -101,12 +103,10 @@ async function exportPoints(options: GradebookOptions): Promise<void> {
   const { start, end } = options;
   if (start !== undefined && end !== undefined && start > end)
     throw new AppError('option-malformed', 'The start must not be later than the end.');
-  const { users, most } = await withStore(options, (store) => readGraded(store, options));
+  const { users, unknown, most } = await withStore(options, (store) => readGraded(store, options));
   const byLmsId = options.id !== undefined;
   const column: GradebookColumn = { title: options.column, value: options.value, most, byLmsId };
-  const known = byLmsId ? users.filter(({ lmsId }) => lmsId !== undefined) : users;
-  process.stdout.write(gradebookOf(options.for, column, known));
-  const unknown = users.length - known.length;
+  process.stdout.write([...gradebookLines(options.for, column, users)].join(''));
   if (unknown > 0) remark(`${countOf(unknown, 'user')} left out, without a value of ${options.id}.`);
 }
 
@@ -120,39 +120,12 @@ async function readGraded(store: Store, options: GradebookOptions) {
   return await withDataset(store, name, async (dataset) => {
     const index = await findBoard(dataset, name, board);
     const range = { startMs: start, endMs: end };
-    const standings = await dataset.standings({ scope: FULL_SCOPE, range, of: { board: index } });
-    const { goal, participationScore } = policyOf(readPolicy(dataset.policy), board);
-    const most = options.value === 'score' && participationScore === 'percent' ? 100 : goal;
-    const rows = new Map(Array.from(standings.user, (user, row) => [user, row]));
-    const users: GradedUser[] = [];
-    const lmsIds = await lmsIdsOf(dataset, id);
-    let user = 0;
-    for await (const batch of dataset.records('users')) {
-      for (let at = 0; at < batch.id.length; at++, user++) {
-        const row = rows.get(user);
-        if (row === undefined) continue;
-        users[row] = {
-          ...{ id: batch.id[at]!, email: batch.email.at(at), lmsId: lmsIds.get(user) },
-          ...{ firstName: batch.first_name.at(at), lastName: batch.last_name.at(at) },
-          ...{
-            totalPoints: standings.totalPoints[row]!,
-            participationScore: standings.participationScore[row]!,
-          },
-        };
-      }
-    }
-    return { users, most };
+    const query = { scope: FULL_SCOPE, range, board: index, property: id };
+    const graded = await readGradedUsers(dataset, query);
+    const users = [...graded.users];
+    const most = mostOf(policyOf(readPolicy(dataset.policy), board), options.value);
+    return { users, unknown: graded.onBoard - users.length, most };
   });
-}
-
-/** By index of the user: the value of the property. */
-async function lmsIdsOf(dataset: Dataset, name: string | undefined): Promise<ReadonlyMap<number, string>> {
-  const values = new Map<number, string>();
-  if (name === undefined) return values;
-  for await (const { user, property, value } of dataset.tables().properties()) {
-    for (const [row, one] of property.entries()) if (one === name) values.set(user[row]!, value[row]!);
-  }
-  return values;
 }
 
 async function explainPoints(options: ExplainOptions): Promise<void> {

@@ -3,7 +3,7 @@ import { formatInstant } from '../../domain/instant.ts';
 import { REDACTABLE, type Redaction } from '../../domain/redaction.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { KeyWarning } from '../../keys/key-warnings.ts';
-import { type KeyEntry, mayLookUpPeople, type NewKey, statusOf } from '../../keys/keyring.ts';
+import { type KeyEntry, mayLookUpPeople, maySeeLmsIds, type NewKey, statusOf } from '../../keys/keyring.ts';
 import { type JsonOption, printResult, remark, renderFields, renderInstant, renderTable } from './output.ts';
 
 /** A table shows this many ids of a list and the number of the others. */
@@ -34,6 +34,7 @@ export function describeKey(entry: KeyEntry): object {
     scope: entry.scope,
     redact: redactedFields(entry.redact),
     lmsLookup: mayLookUpPeople(entry),
+    lmsIds: maySeeLmsIds(entry),
     rateLimit: entry.rateLimit,
     networks: entry.networks,
     created: formatInstant(entry.createdMs),
@@ -112,12 +113,17 @@ function fieldsOf(entry: KeyEntry, key?: string) {
     ['boards', renderPart(entry.scope.boards)],
     ['users', renderPart(entry.scope.users)],
     ['redacted', redactedFields(entry.redact).join(',')],
-    ['LMS lookup', mayLookUpPeople(entry) ? 'allowed' : 'refused'],
+    ['LMS lookup', renderLmsLookup(entry)],
     ['networks', renderNetworks(entry)],
     ['rate limit', rateLimit && `${rateLimit.requests} per ${rateLimit.perSeconds} s`],
     ['expires', renderInstant(entry.expiresMs) ?? 'never'],
     ['label', entry.label],
   ] as const;
+}
+
+function renderLmsLookup(entry: KeyEntry): string {
+  if (maySeeLmsIds(entry)) return 'allowed, and LMS ids in gradebooks';
+  return mayLookUpPeople(entry) ? 'allowed' : 'refused';
 }
 
 function formatOptional(instantMs: number | undefined): string | undefined {

@@ -5,8 +5,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ALLOWED_METHODS } from './methods.ts';
 
 const EXPOSED_FIELDS =
-  'Accept-Ranges, Content-Range, Data-Version, ETag, Link, RateLimit, RateLimit-Policy, Retry-After, ' +
-  'Server-Timing, Sync-Token, X-Request-Id';
+  'Accept-Ranges, Content-Disposition, Content-Range, Data-Version, ETag, Link, RateLimit, ' +
+  'RateLimit-Policy, Retry-After, Server-Timing, Sync-Token, X-Request-Id';
 const ALLOWED_FIELDS =
   'apikey, authorization, accept, if-none-match, if-range, last-event-id, range, x-request-id';
 const PREFLIGHT_SECONDS = 600;

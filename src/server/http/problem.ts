@@ -71,6 +71,7 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   return reply
     .removeHeader('accept-ranges')
     .removeHeader('etag')
+    .removeHeader('content-disposition')
     .removeHeader('content-encoding')
     .removeHeader('content-length')
     .removeHeader('link')

@@ -54,6 +54,8 @@ export class Visit {
   representation: string | undefined;
   /** Number of events, records or changes in the body; absent if unknown. Only for the audit. */
   rows: number | undefined;
+  /** Whether LMS ids of users are requested (decision 101). Only for the audit. */
+  lmsIds: true | undefined;
   /** Why the server cut the response; only for the log. */
   cutFor: CutReason | undefined;
   /** An unexpected error; only for the log. */
@@ -136,9 +138,9 @@ export function createObserver(
     metrics.countRequest(route, method, status, durationMs / 1000, bytes);
     const key = visit.key ?? visit.refusedKey;
     if (access !== undefined && key !== undefined) {
-      const { representation } = visit;
+      const { representation, lmsIds } = visit;
       const rows = [200, 206].includes(status) && method === 'GET' ? visit.rows : undefined;
-      access.add({ ...accessOf(key), method, route, representation, status, rows, bytes });
+      access.add({ ...accessOf(key), method, route, representation, status, rows, bytes, lmsIds });
     }
     if (!logsRequests && visit.failure === undefined) return;
     const line = {

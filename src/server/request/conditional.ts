@@ -9,7 +9,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../domain/app-error.ts';
 import { isSameRedaction, redactionText } from '../../domain/redaction.ts';
 import type { Scope } from '../../domain/scope.ts';
-import type { KeyGrant } from '../../keys/keyring.ts';
+import { type KeyGrant, mayLookUpPeople, maySeeLmsIds } from '../../keys/keyring.ts';
 import { keyedDigest } from './secrets.ts';
 
 /**
@@ -107,9 +107,17 @@ export function scopeText(scope: Scope): string {
   return text;
 }
 
-/** Whether both see the same data: a key may have changed since it was looked up (decision 68). */
+/**
+ * Whether both see the same data and may request the same: a key may have changed since it was
+ * looked up (decision 68).
+ */
 export function seesTheSame(one: KeyGrant, other: KeyGrant): boolean {
-  return scopeText(one.scope) === scopeText(other.scope) && isSameRedaction(one.redact, other.redact);
+  return (
+    scopeText(one.scope) === scopeText(other.scope) &&
+    isSameRedaction(one.redact, other.redact) &&
+    mayLookUpPeople(one) === mayLookUpPeople(other) &&
+    maySeeLmsIds(one) === maySeeLmsIds(other)
+  );
 }
 
 function idsText(ids: string | readonly bigint[]): string {

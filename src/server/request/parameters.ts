@@ -7,6 +7,7 @@ import { isZone } from '../../domain/zone.ts';
 import { SPLITS } from '../../insights/groups.ts';
 import { INTERVALS } from '../../insights/periods.ts';
 import { ORDERS } from '../../insights/ranking.ts';
+import { COLUMN_TITLE, GRADEBOOKS, GRADED_VALUES } from '../../points/gradebook.ts';
 import { LISTED } from '../../render/text/representations.ts';
 
 export interface Parameter<T> {
@@ -22,6 +23,12 @@ export interface Parameter<T> {
 const LARGEST_LIMIT = 10_000;
 const MOST_TOP = 1_000;
 const MOST_DAYS = 3_650;
+
+/** Control characters, and the line ends of Unicode. */
+const CONTROL = '\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029';
+const NO_FORMULA = ` *([^ ,;"=+@\uff1d\uff0b\uff0d\uff20${CONTROL}-][^,;"${CONTROL}]*)?`;
+/** A line without formulas: exactly those that `defuse` leaves as they are. */
+const TITLE = Type.String({ minLength: 1, maxLength: 200, pattern: `^${NO_FORMULA}([,;"]${NO_FORMULA})*$` });
 
 /** One type, because most client generators turn a union into a value of any type. */
 const INSTANT = Type.String({
@@ -158,6 +165,29 @@ export const PARAMETERS = {
     'Instant at which pace and activity are judged; by default that of the last event on the board.',
     '1514764800000',
   ),
+  // Only for gradebooks.
+  for: bySchema(Type.Enum([...GRADEBOOKS]), {
+    description: 'The system that imports the file, `generic` by default.',
+    example: 'canvas',
+    expected: orList(GRADEBOOKS),
+  }),
+  value: bySchema(Type.Enum([...GRADED_VALUES]), {
+    description:
+      '`score` (default): the participation score. `points`: the total points. No effect for `generic`, which has both.',
+    example: 'points',
+    expected: orList(GRADED_VALUES),
+  }),
+  column: bySchema(TITLE, {
+    description: `Title of the column in the gradebook, \`${COLUMN_TITLE}\` by default. No effect for \`generic\`.`,
+    example: COLUMN_TITLE,
+    expected: 'one line of at most 200 characters that a spreadsheet does not run as a formula',
+  }),
+  id: bySchema(Type.String({ minLength: 1, maxLength: 200 }), {
+    description:
+      'LMS user property with the id by which the system knows users; users without a value are left out. Without it, users are known by their e-mail address. Requires a key that may see LMS ids (`--allow-lms-lookup`).',
+    example: 'sis_user_id',
+    expected: 'the name of an LMS user property',
+  }),
 } as const;
 
 export type ParameterName = keyof typeof PARAMETERS;

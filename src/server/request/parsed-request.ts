@@ -16,7 +16,7 @@ import { openCursor, type WalkPlace } from './cursor.ts';
 import { LruCache } from './lru-cache.ts';
 import { chooseEncoding, chooseRepresentation, type Encoding } from './negotiation.ts';
 import type { ParameterName, Parameters } from './parameters.ts';
-import { type PathResource, readPathResource } from './path-resource.ts';
+import { fileNameOf, type PathResource, readPathResource } from './path-resource.ts';
 import { readParameters } from './query.ts';
 import type { Interface, Route } from './route.ts';
 import type { Secrets, TokenBinding } from './secrets.ts';
@@ -28,6 +28,8 @@ export interface ParsedRequest {
   readonly target: RequestTarget;
   readonly parameters: Parameters;
   readonly subject: PathResource;
+  /** The name under which programs save the body; absent: it is not meant to be a file. */
+  readonly fileName: string | undefined;
   readonly representation: Representation;
   readonly encoding: Encoding;
   /**
@@ -95,7 +97,9 @@ export function readRequest(
     const representation = parameters.excel === undefined ? chosen : forExcel(chosen);
     const encoding = REPRESENTATIONS[representation].isEncodable ? chooseEncoding(request) : 'identity';
     if (representation === 'event-stream') refuseForStream(parameters);
-    return { variant, route, target, parameters, subject, representation, encoding, lastBound: undefined };
+    const fileName = fileNameOf(route, target.path, parameters);
+    const parsed = { variant, route, target, parameters, subject, fileName, representation, encoding };
+    return { ...parsed, lastBound: undefined };
   });
 }
 

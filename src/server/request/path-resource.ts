@@ -5,7 +5,7 @@
 
 import type { BoardName, UserName } from '../../dataset/query.ts';
 import { AppError } from '../../domain/app-error.ts';
-import { type KeyEntry, mayLookUpPeople } from '../../keys/keyring.ts';
+import type { Parameters } from './parameters.ts';
 import type { AnyAnswer, Ask, PathText, Route } from './route.ts';
 
 export interface PathResource {
@@ -100,18 +100,6 @@ function userSubject(route: Extract<Route, { of: 'user' }>, text: PathText): Pat
   };
 }
 
-/**
- * Throws `lookup-not-allowed`. This depends only on the route and the key, so that the refusal
- * reveals nothing about the property, its value or the data (decision 63).
- */
-export function checkLookup({ isLmsLookup }: PathResource, key: KeyEntry): void {
-  if (!isLmsLookup || mayLookUpPeople(key)) return;
-  throw new AppError(
-    'lookup-not-allowed',
-    'This key sees pseudonyms, and may not look up users by LMS properties. Ask the operator for a key that may.',
-  );
-}
-
 function subjectText(name: BoardName | UserName): string {
   return JSON.stringify(Object.values(name).map(String));
 }
@@ -123,11 +111,16 @@ function notFound(): AppError {
   );
 }
 
-function lookupNotConfigured(): AppError {
+export function lookupNotConfigured(): AppError {
   return new AppError(
     'lookup-not-configured',
     'The organization has not switched on this look-up. Ask the operator of the service to do so.',
   );
+}
+
+/** The name of the file that the response is; absent: it is none. */
+export function fileNameOf(route: Route, path: string, parameters: Parameters): string | undefined {
+  return route.fileName?.(pathTextOf(route.path, path), parameters);
 }
 
 /**

@@ -72,7 +72,11 @@ interface RouteForm {
   /** Parameters that are not part of entity tags, because the representation says the same. */
   readonly untagged?: readonly ParameterName[];
   readonly representations: readonly Representation[];
-  /** Schema of the JSON representation. */
+  /** Whether the response names users, so that redacting keys are refused (decision 101). */
+  readonly namesUsers?: boolean;
+  /** The name under which programs save the body; absent: it is not meant to be a file. */
+  readonly fileName?: (text: PathText, parameters: Parameters) => string;
+  /** Schema of the JSON representation, or of the whole if there is none. */
   readonly response: TSchema;
   /** Schemas of what the other representations repeat: lines, rows, messages. */
   readonly items?: Readonly<Partial<Record<Representation, TSchema>>>;

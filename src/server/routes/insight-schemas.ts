@@ -253,3 +253,13 @@ export const LedgerOfUser = named('Ledger', {
   standing: orNull(Figures),
   summary: Type.Array(Type.String()),
 });
+
+/** The file of a gradebook, whatever the system. */
+export const GradebookFile = Type.String({ description: 'The whole file, as text.' });
+export const GradebookRow = Type.Object(
+  {},
+  {
+    ...{ title: 'GradebookRow', additionalProperties: Type.String() },
+    description: 'One user. The columns are those that the system expects.',
+  },
+);

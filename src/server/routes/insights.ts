@@ -7,6 +7,7 @@ import { LISTED } from '../../render/text/representations.ts';
 import type { ParameterName } from '../request/parameters.ts';
 import { identifierNamed, type Route, type VariantTable } from '../request/route.ts';
 import { EVENT_LIST } from './event-routes.ts';
+import { GRADEBOOK } from './gradebook.ts';
 import {
   answerActivity,
   answerAttention,
@@ -292,5 +293,5 @@ export const INSIGHTS: VariantTable = {
   title: 'Corkboard, insights',
   version: '1.0.0',
   unversioned: [],
-  routes: [...OF_ORGANIZATION, POINTS, ...OF_BOARD],
+  routes: [...OF_ORGANIZATION, POINTS, ...OF_BOARD, GRADEBOOK],
 };

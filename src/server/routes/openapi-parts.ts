@@ -16,6 +16,10 @@ export const RESPONSE_HEADERS = {
     'A part of this response can be requested with `Range`, and is sent as 206 with `Content-Range`. With `If-Range` and the entity tag it is sent only if the response has not changed.',
     'bytes',
   ),
+  'Content-Disposition': text(
+    'Name under which programs save the file.',
+    'attachment; filename="canvas-board-7.csv"',
+  ),
   'Cache-Control': text(
     'Clients may keep responses and must revalidate them; `no-store` for pages of this server.',
     'private, no-cache',
@@ -73,7 +77,7 @@ export const REFUSALS: readonly RefusalResponse[] = [
   refusal(400, 'BadRequest', 'Malformed request, an invalid parameter, or two different keys.'),
   // These requests are refused before they are counted.
   refusal(401, 'Unauthorized', 'The key is missing, unknown, expired or revoked.', ['WWW-Authenticate']),
-  refusal(403, 'Forbidden', 'The key sees pseudonyms and may not look up users.'),
+  refusal(403, 'Forbidden', 'The key sees pseudonyms, or may not see LMS properties.'),
   refusal(
     404,
     'NotFound',

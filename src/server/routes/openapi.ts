@@ -102,6 +102,7 @@ function describeRoute(route: Route, operationId: string, components: Map<string
   const link = route.parameters.includes('cursor') ? ['Link'] : [];
   const sync = route.parameters.includes('since') ? ['Sync-Token'] : [];
   const shown = ['ETag', 'Cache-Control', 'Data-Version', 'Vary'];
+  const file = route.fileName === undefined ? [] : ['Content-Disposition'];
   return {
     operationId,
     tags: [route.tag],
@@ -114,7 +115,10 @@ function describeRoute(route: Route, operationId: string, components: Map<string
     responses: {
       200: {
         description: 'The requested data.',
-        headers: describeHeaders([...shown, ...link, ...sync, 'Accept-Ranges', ...RATE_LIMIT_HEADERS]),
+        headers: describeHeaders([
+          ...[...shown, ...link, ...sync, 'Accept-Ranges'],
+          ...[...file, ...RATE_LIMIT_HEADERS],
+        ]),
         content: describeContent(route, components),
       },
       304: {
@@ -131,9 +135,9 @@ function describeRoute(route: Route, operationId: string, components: Map<string
   };
 }
 
-/** 403 is for look-ups by LMS properties, 404 for names in the request. */
-function canRefuse({ of, names, parameters }: Route, status: number): boolean {
-  if (status === 403) return names.some(({ name }) => name === 'prop');
+/** 403 is for LMS properties and for names of users, 404 for names in the request. */
+function canRefuse({ of, names, parameters, namesUsers }: Route, status: number): boolean {
+  if (status === 403) return namesUsers === true || names.some(({ name }) => name === 'prop');
   if (status !== 404) return true;
   return of !== 'organization' || parameters.includes('board') || parameters.includes('user');
 }

@@ -61,9 +61,16 @@ const AUDIT = `
   CREATE TABLE audit_head (sequence BIGINT NOT NULL, digest TEXT NOT NULL);
   INSERT INTO audit_head VALUES (0, repeat('0', 64));`;
 
+/** The permission had no effect there until it allowed LMS ids as well (decision 101). */
+const NO_LMS_IDS = `
+  UPDATE keys SET allow_lms_lookup = false
+  WHERE allow_lms_lookup AND NOT (redact_email OR redact_name OR redact_id);
+  UPDATE key_changes SET changes = changes + 1;`;
+
 /** Statements by name; the names sort in the order of the migrations. */
 export const STEPS: Readonly<Record<string, string>> = {
   '0001': FIRST_TABLES,
   '0002': NETWORKS_AND_RULES,
   '0003': AUDIT,
+  '0004': NO_LMS_IDS,
 };

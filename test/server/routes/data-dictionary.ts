@@ -363,7 +363,8 @@ no Parquet. The rows are those of the JSON response, in its order; only the rows
 period by period, while JSON goes series by series. A nested object is a prefix: \`user_id\` is
 \`user.id\`. A value that can be missing is null in JSON and an empty cell in CSV; texts can also be
 blank. What JSON says about all rows together is not in CSV. The other insights, \`overview\` and
-\`participation\`, are JSON only.
+\`participation\`, are JSON only. The columns of \`gradebook\` are those of the system that imports it
+([gradebooks.md](gradebooks.md)).
 
 ${tables.join('\n')}`;
 }

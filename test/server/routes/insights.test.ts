@@ -361,6 +361,7 @@ it('the document of the insights requires no key and lists every route', async (
       '/v1/activity',
       '/v1/boards',
       '/v1/boards/{board-id}/attention',
+      '/v1/boards/{board-id}/gradebook',
       '/v1/boards/{board-id}/interactions',
     ],
     ...['/v1/boards/{board-id}/participation', '/v1/boards/{board-id}/pins'],

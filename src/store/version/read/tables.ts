@@ -21,12 +21,16 @@ export function readTables(database: Database, since?: number): Tables {
   }
   return {
     ids: (of) => stream(`SELECT id FROM ${of} ORDER BY ix`, (chunk) => idColumn(chunk, 0)),
-    properties: () =>
-      stream(PROPERTIES, (chunk) => ({
-        user: integerColumn(chunk, 0),
-        property: textColumn(chunk, 1),
-        value: textColumn(chunk, 2),
-      })),
+    properties: (of) =>
+      stream(
+        of === undefined ? PROPERTIES : `${PROPERTIES} ${OF_BOARD}`,
+        (chunk) => ({
+          user: integerColumn(chunk, 0),
+          property: textColumn(chunk, 1),
+          value: textColumn(chunk, 2),
+        }),
+        of && { property: of.property, board: BigInt(of.board) },
+      ),
     boardPeople: () => stream(boardPeople(sources), pairsOf, parameters),
     standings: () =>
       stream(
@@ -53,6 +57,8 @@ export function readTables(database: Database, since?: number): Tables {
 }
 
 const PROPERTIES = 'SELECT person, property, value FROM user_properties';
+const OF_BOARD =
+  'WHERE property = $property AND person IN (SELECT person FROM standings WHERE board = $board)';
 
 /** The boards that publications after the sequence `$since` have changed. */
 export const CHANGED_BOARDS =

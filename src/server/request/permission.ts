@@ -1,0 +1,37 @@
+/**
+ * Requests that a key may not send although it is in force. A refusal depends only on the key, the
+ * route and which parameters are given, so that it reveals nothing about names, values or data.
+ */
+import { AppError } from '../../domain/app-error.ts';
+import { isRedacting } from '../../domain/redaction.ts';
+import { type KeyEntry, mayLookUpPeople, maySeeLmsIds } from '../../keys/keyring.ts';
+import type { ParsedRequest } from './parsed-request.ts';
+
+/**
+ * Throws `lookup-not-allowed` (decision 63), `gradebook-not-allowed` and `lms-ids-not-allowed`
+ * (decision 101).
+ */
+export function checkPermission(
+  { route, subject, parameters }: Pick<ParsedRequest, 'route' | 'subject' | 'parameters'>,
+  key: KeyEntry,
+): void {
+  if (subject.isLmsLookup && !mayLookUpPeople(key)) {
+    throw new AppError(
+      'lookup-not-allowed',
+      'This key sees pseudonyms, and may not look up users by LMS properties. Ask the operator for a key that may.',
+    );
+  }
+  if (route.namesUsers !== true) return;
+  if (isRedacting(key.redact)) {
+    throw new AppError(
+      'gradebook-not-allowed',
+      'This key sees pseudonyms, which no gradebook can match with its users. Ask the operator for a key that redacts nothing.',
+    );
+  }
+  if (parameters.id !== undefined && !maySeeLmsIds(key)) {
+    throw new AppError(
+      'lms-ids-not-allowed',
+      'This key may not see the LMS ids of users. Leave out "id", or ask the operator for a key with "--allow-lms-lookup".',
+    );
+  }
+}
