@@ -33,6 +33,29 @@ export interface User {
   readonly name: string;
 }
 
+export interface PreviousOverview {
+  /** Start of the range before, inclusive; at the earliest, the start of the year 1. */
+  readonly start: string;
+  /** Its end, exclusive: the start of the requested range. */
+  readonly end: string;
+  /** Matching events. */
+  readonly events: number;
+  /** Distinct actors. */
+  readonly people: number;
+  /** Distinct boards. */
+  readonly boards: number;
+  /** Distinct pins. */
+  readonly pins: number;
+  readonly first: string | null;
+  readonly last: string | null;
+  /** Most events first. */
+  readonly actions: readonly {
+    readonly action: string;
+    /** Events with this action. */
+    readonly events: number;
+  }[];
+}
+
 export interface Overview {
   readonly organization: Organization;
   readonly board: Board | null;
@@ -53,6 +76,7 @@ export interface Overview {
     /** Events with this action. */
     readonly events: number;
   }[];
+  readonly previous?: PreviousOverview;
 }
 
 export interface Activity {
@@ -365,6 +389,8 @@ interface Parameters {
   readonly user?: Id;
   /** Only events with this action. */
   readonly action?: string;
+  /** With `previous`, the response has the same figures of the range before, which is as long as the requested one and ends where that starts. Requires `start` and `end`. */
+  readonly compare?: 'previous';
   /** Length of a period, `day` by default. Weeks start on Monday, quarters in January, April, July and October. */
   readonly interval?: 'hour' | 'day' | 'week' | 'month' | 'quarter' | 'year';
   /** IANA time zone of days and hours, `UTC` by default. */
@@ -400,7 +426,7 @@ interface Parameters {
 export interface Operations {
   /** Number of events, users, boards and pins. */
   readonly getOverview: {
-    readonly query: Pick<Parameters, 'start' | 'end' | 'board' | 'user' | 'action'>;
+    readonly query: Pick<Parameters, 'start' | 'end' | 'board' | 'user' | 'action' | 'compare'>;
     readonly answer: Overview;
   };
   /** Events and active users over time. */

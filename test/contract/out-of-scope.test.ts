@@ -50,6 +50,7 @@ const VALUES: Readonly<Record<ParameterName, string | undefined>> = {
     action: 'visited',
     top: '1',
     days: '7',
+    compare: 'previous&start=1514764800000&end=1546300800000',
   },
   ...{ for: 'canvas', value: 'points', column: 'Week%201' },
   ...{ interval: 'month', zone: 'Europe/Vienna', by: 'board', order: 'recent' },

@@ -176,6 +176,7 @@ describe('insights', () => {
       ...figures
     } = await load<Overview>(key, path('overview'));
     assert.deepEqual(figures, overviewOf(events));
+    await checkPrevious(key, path('overview', { compare: 'previous' }), range, filtered);
     assert.deepEqual(
       [aboutBoard?.id, aboutUser?.id],
       [board, user].map((id) => id && String(id)),
@@ -233,6 +234,26 @@ describe('insights', () => {
       await checkInteractions(key, asked, events);
       await checkPins(key, asked, events);
     }
+  }
+
+  /** The range before has the same length, and ends where the range starts (decision 102). */
+  async function checkPrevious(
+    key: string,
+    path: string,
+    { startMs, endMs }: Asked['range'],
+    filtered: readonly Exported[],
+  ): Promise<void> {
+    if (startMs === undefined || endMs === undefined) {
+      assertProblem(await get(deployment.url + path, key), 400, 'parameter-malformed');
+      return;
+    }
+    const fromMs = startMs + startMs - endMs;
+    const before = filtered.filter(({ timestamp }) => {
+      const ms = Date.parse(timestamp);
+      return ms >= fromMs && ms < startMs;
+    });
+    const { previous } = await load<Overview & { readonly previous: object }>(key, path);
+    assert.deepEqual(previous, { start: iso(fromMs), end: iso(startMs), ...overviewOf(before) });
   }
 
   function loadOfBoard<T>(key: string, { board, user, action, range }: Asked, what: string): Promise<T> {

@@ -99,6 +99,7 @@ function expectedStatuses(oracle: Oracle, { path, names, query }: BuiltRequest):
     query.some(({ name, text }) => name === 'format' && /^(csv|parquet)$/.test(text));
   if (isTable) return [406, ...(mayBe400 ? [400] : [])];
   if (given.includes('token') && !given.includes('since')) return [400];
+  if (given.includes('compare') && !['start', 'end'].every((name) => given.includes(name))) return [400];
   // The parameter applies to CSV only.
   if (given.includes('excel') && !query.some(({ name, text }) => name === 'format' && text === 'csv'))
     return [400];

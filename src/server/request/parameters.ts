@@ -165,6 +165,12 @@ export const PARAMETERS = {
     'Instant at which pace and activity are judged; by default that of the last event on the board.',
     '1514764800000',
   ),
+  compare: bySchema(Type.Enum(['previous']), {
+    description:
+      'With `previous`, the response has the same figures of the range before, which is as long as the requested one and ends where that starts. Requires `start` and `end`.',
+    example: 'previous',
+    expected: 'the word previous, or be left out',
+  }),
   // Only for gradebooks.
   for: bySchema(Type.Enum([...GRADEBOOKS]), {
     description: 'The system that imports the file, `generic` by default.',

@@ -229,6 +229,9 @@ function filterOf({ variant, route, subject, parameters }: ParsedRequest): reado
   return [variant, route.path, subject.text, start, end, filter];
 }
 
+/** Without these, tags are those of versions that did not have the parameters. */
+const ADDED: ReadonlySet<ParameterName> = new Set(['token', 'compare']);
+
 /** The parameters that tags are made of. */
 function tagParameters({ parameters, untagged = [] }: Route): readonly ParameterName[] {
   return parameters.filter((parameter) => !untagged.includes(parameter));
@@ -236,8 +239,7 @@ function tagParameters({ parameters, untagged = [] }: Route): readonly Parameter
 
 /** Everything else that determines the bytes of a response from one version. */
 function formText({ route, parameters, representation, encoding }: ParsedRequest, key: KeyEntry): string {
-  // Without it, the tag is that of versions that did not have the parameter.
-  const counts = (parameter: ParameterName) => parameter !== 'token' || parameters.token !== undefined;
+  const counts = (parameter: ParameterName) => !ADDED.has(parameter) || parameters[parameter] !== undefined;
   const given = tagParameters(route)
     .filter(counts)
     .map((parameter) => parameters[parameter] ?? null);

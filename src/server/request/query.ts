@@ -42,11 +42,17 @@ function unknownParameter(name: string, known: readonly ParameterName[]): AppErr
   );
 }
 
-function checkTogether({ start, end, limit, cursor, since, token }: Parameters): void {
+function checkTogether({ start, end, limit, cursor, since, token, compare }: Parameters): void {
   if (start !== undefined && end !== undefined && start > end) {
     throw new AppError(
       'range-reversed',
       'The range ends before it starts. Give a "start" that is not later than "end".',
+    );
+  }
+  if (compare !== undefined && (start === undefined || end === undefined)) {
+    throw new AppError(
+      'parameter-malformed',
+      'The parameter "compare" needs a range. Send "start" and "end" with it.',
     );
   }
   if (cursor !== undefined && limit === undefined) {

@@ -32,14 +32,29 @@ const MOST_ACTIVITY_BYTES = 128 * 1024 * 1024;
 
 export async function answerOverview(ask: Ask): Promise<RenderedBody> {
   const asked = await eventsCounted(ask);
-  const { firstMs, lastMs, ...figures } = await summarize(ask.dataset, asked);
+  const figures = await overviewFigures(ask, asked);
+  const previous = await previousFigures(ask, asked);
   const describe = await ask.rendering.described();
   return await jsonAnswer({
     organization: describe.organization,
     board: asked.board === undefined ? null : describe.board(asked.board),
     user: asked.user === undefined ? null : describe.user(asked.user),
-    ...{ ...figures, first: instantOrNull(firstMs), last: instantOrNull(lastMs) },
+    ...{ ...figures, previous },
   });
+}
+
+async function overviewFigures({ dataset }: Ask, asked: Asked) {
+  const { firstMs, lastMs, ...figures } = await summarize(dataset, asked);
+  return { ...figures, first: instantOrNull(firstMs), last: instantOrNull(lastMs) };
+}
+
+/** Those of the range of the same length that ends where the range starts (decision 102). */
+async function previousFigures(ask: Ask, asked: Asked) {
+  const { start, end, compare } = ask.parameters;
+  if (compare === undefined || start === undefined || end === undefined) return undefined;
+  const range = { startMs: start - (end - start), endMs: start };
+  const figures = await overviewFigures(ask, { ...asked, range });
+  return { start: formatBound(range.startMs), end: formatBound(range.endMs), ...figures };
 }
 
 /** The same form as the events routes of variant A. */
@@ -303,7 +318,7 @@ function* instants(allMs: readonly number[]): Generator<string> {
   for (const ms of allMs) yield formatBound(ms);
 }
 
-/** Periods at the ends of the years 1 to 9999 may extend beyond them, which no instant can say. */
+/** Periods and ranges may extend beyond the years 1 to 9999, which no instant can say. */
 function formatBound(ms: number): string {
   return formatInstant(Math.min(Math.max(ms, EARLIEST_INSTANT_MS), LATEST_INSTANT_MS));
 }

@@ -18,10 +18,7 @@ const PERIODS = {
   end: orNull(Instant('End of the last period, at most the last instant of the year 9999.')),
 };
 
-export const Overview = named('Overview', {
-  organization: Organization,
-  board: orNull(BoardOfVariantB),
-  user: orNull(UserOfVariantB),
+const OVERVIEW = {
   events: Count('Matching events.'),
   people: Count('Distinct actors.'),
   boards: Count('Distinct boards.'),
@@ -31,6 +28,20 @@ export const Overview = named('Overview', {
   actions: Type.Array(Type.Object({ action: Type.String(), events: Count('Events with this action.') }), {
     description: 'Most events first.',
   }),
+};
+
+const PreviousOverview = named('PreviousOverview', {
+  start: Instant('Start of the range before, inclusive; at the earliest, the start of the year 1.'),
+  end: Instant('Its end, exclusive: the start of the requested range.'),
+  ...OVERVIEW,
+});
+
+export const Overview = named('Overview', {
+  organization: Organization,
+  board: orNull(BoardOfVariantB),
+  user: orNull(UserOfVariantB),
+  ...OVERVIEW,
+  previous: Type.Optional(PreviousOverview),
 });
 
 export const Activity = named('Activity', {

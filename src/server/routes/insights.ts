@@ -63,9 +63,9 @@ const OF_ORGANIZATION: readonly Route[] = [
     path: '/overview',
     summary: 'Number of events, users, boards and pins',
     description:
-      'Counts the actors, boards and pins of the matching events. If you filter by board or user, the response contains that board or user.',
+      'Counts the actors, boards and pins of the matching events. If you filter by board or user, the response contains that board or user. With `compare=previous`, `previous` has the figures of the range before.',
     of: 'organization',
-    parameters: EVENTS,
+    parameters: [...EVENTS, 'compare'],
     answer: answerOverview,
   },
   {

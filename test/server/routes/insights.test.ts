@@ -65,6 +65,49 @@ describe('periods at the ends of the years 1 to 9999', () => {
   });
 });
 
+describe('the overview with the range before', () => {
+  const MARCH = 'start=2018-03-13T00:00:00Z&end=2018-03-14T00:00:00Z';
+
+  it('has its bounds and the figures of a request for it, and is otherwise the same', async () => {
+    const { previous, ...figures } = await load(`/overview?${MARCH}&compare=previous`);
+    assert.deepEqual(figures, await load(`/overview?${MARCH}`));
+    const day = await load('/overview?start=2018-03-12T00:00:00Z&end=2018-03-13T00:00:00Z');
+    const { organization, board, user, ...before } = day;
+    assert.equal(before['events'], 3);
+    assert.deepEqual(previous, {
+      ...{ start: '2018-03-12T00:00:00.000+00:00', end: '2018-03-13T00:00:00.000+00:00' },
+      ...before,
+    });
+  });
+
+  it('has an entity tag of its own', async () => {
+    const tagOf = async (path: string) => (await ask(path)).headers.get('etag');
+    const tags = [await tagOf(`/overview?${MARCH}`), await tagOf(`/overview?${MARCH}&compare=previous`)];
+    assert.equal(new Set(tags).size, 2);
+  });
+
+  it('starts at the earliest at the start of the year 1, and is empty if the range is', async () => {
+    const previousOf = async (query: string) =>
+      (await load(`/overview?${query}&compare=previous`))['previous'];
+    const none = { events: 0, people: 0, boards: 0, pins: 0, actions: [], first: null, last: null };
+    assert.deepEqual(await previousOf('start=0001-01-02T00:00:00Z&end=9999-01-01T00:00:00Z'), {
+      ...{ start: '0001-01-01T00:00:00.000+00:00', end: '0001-01-02T00:00:00.000+00:00' },
+      ...none,
+    });
+    assert.deepEqual(await previousOf('start=2018-03-13T00:00:00Z&end=2018-03-13T00:00:00Z'), {
+      ...{ start: '2018-03-13T00:00:00.000+00:00', end: '2018-03-13T00:00:00.000+00:00' },
+      ...none,
+    });
+  });
+
+  it('counts only what the key sees', async () => {
+    const range = 'start=2018-03-15T00:00:00Z&end=2018-03-18T00:00:00Z&compare=previous';
+    const full = (await load(`/overview?${range}`))['previous'] as { events: number };
+    const boards = (await load(`/overview?${range}`, world.keys.boards))['previous'] as { events: number };
+    assert.deepEqual([full.events, boards.events], [8, 5]);
+  });
+});
+
 describe('activity as CSV', () => {
   it('is refused if the names of its series make it too large, and not as JSON', async () => {
     const title = 'x'.repeat(60_000);
@@ -329,6 +372,12 @@ describe('requests for insights', () => {
       ['/activity?top=0', 'parameter-malformed'],
       ['/activity?board=x', 'parameter-malformed'],
       ['/overview?interval=day', 'parameter-unknown'],
+      ['/overview?compare=next&start=1&end=2', 'parameter-malformed'],
+      ['/overview?compare=previous', 'parameter-malformed'],
+      ['/overview?compare=previous&start=1', 'parameter-malformed'],
+      ['/overview?compare=previous&end=1', 'parameter-malformed'],
+      ['/overview?compare=previous&start=2&end=1', 'range-reversed'],
+      ['/activity?compare=previous&start=1&end=2', 'parameter-unknown'],
       ['/activity?interval=hour', 'range-too-fine'],
       ['/boards/x/participation', 'identifier-malformed'],
     ] as const) {
