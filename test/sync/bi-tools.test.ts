@@ -1,6 +1,6 @@
 /** The queries of docs/bi-tools.md and docs/sync.md, on a copy of the demo in each target. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { run, temporaryFolder } from '../cli/command.ts';
@@ -21,7 +21,7 @@ const QUERIES = ['bi-tools.md', 'sync.md'].flatMap((document) => {
   const blocks = [...text.matchAll(/^```sql\n(.*?)^```$/gms)];
   return blocks
     .map(([, code = ''], at) => ({ name: `query ${at + 1} of ${document}`, code }))
-    .filter(({ code }) => !code.includes('read_parquet'));
+    .filter(({ code }) => !/read_parquet|ATTACH/.test(code));
 });
 const places: DatabasePlace[] = [];
 const ends: (() => void)[] = [];
@@ -76,6 +76,22 @@ describe('the queries of the documents', () => {
         .filter(([month = '']) => month >= '2012-01')
         .sort(),
     );
+  });
+
+  it('on a version file has the days of a copy', async () => {
+    const page = readFileSync(join(DOCUMENTS, 'bi-tools.md'), 'utf8');
+    const [, code = ''] = /^```sql\n(ATTACH .*?)^```$/ms.exec(page) ?? [];
+    const data = join(folder, 'data');
+    const listed = await run(['versions', 'list', '--data', data, '--json']);
+    const versions: readonly { publication: number }[] = JSON.parse(listed.stdout);
+    const current = Math.max(...versions.map(({ publication }) => publication));
+    const file = join(folder, 'version.duckdb');
+    copyFileSync(join(data, 'organizations/demo/generations', `${current}.duckdb`), file);
+    const days = await queryFiles(code.replace(/'[^']+\.duckdb'/, `'${file}'`));
+    const [place] = places;
+    const copied = await place?.query(code.replace(/^ATTACH.*\nUSE.*\n/, '').replace('bi.', ''));
+    assert.ok(days.length > 100);
+    assert.deepEqual(comparable(days), comparable(copied ?? []));
   });
 
   it('count what the events say', async () => {

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { literal } from '../../../domain/sql-literal.ts';
 import { openScratchDatabase } from '../parquet/scratch-database.ts';
 
-/** Keeps only the content of tables, in its order. The file must not be open. */
+/** Keeps tables, in the order of their rows, and views. The file must not be open. */
 export async function compact(file: string): Promise<void> {
   const fresh = `${file}.compact`;
   {

@@ -37,6 +37,7 @@ import { CURRENT, changesOfRollback, type RolledBack, rollBack } from './roll-ba
 import { bringUpToDate, GENERATION_SCHEMA, readFormat } from './schema.ts';
 import { StagingTables } from './staging-tables.ts';
 import { recordChanges } from './version-changes.ts';
+import { writeViews } from './views.ts';
 
 /** Called when a publication has taken effect, with the settings that are in force from then on. */
 type OnPublished = (outcome: Outcome, settings: Settings) => Promise<void>;
@@ -202,6 +203,7 @@ export class DuckdbPublication implements Publication {
       { publication: position.publication, version, publishedMs },
       about,
     );
+    await writeViews(this.#connection);
     // Closing the database would also write the remaining data, but would hide a failure such as a
     // full disk.
     await this.#connection.run('CHECKPOINT');
