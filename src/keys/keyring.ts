@@ -25,7 +25,7 @@ export interface KeyGrant {
   readonly redact: Redaction;
   /**
    * Lets a redacting key look up users by LMS properties, as keys without redaction can, and lets a
-   * key without redaction see LMS ids in gradebooks. Absent: no (decisions 63, 102).
+   * key without redaction see LMS ids in gradebooks. Absent: no (decisions 63, 101).
    */
   readonly allowLmsLookup?: boolean | undefined;
   /** Absent: the default of the server. */
