@@ -7,6 +7,11 @@ const MOST_NARROW_BYTES = 2 ** 32 - 1;
 /** Texts between two checks of the clock. */
 const TEXTS_AT_ONCE = 1_024;
 
+/** Exact beyond four gigabytes, whatever the type of the offsets. */
+export function endsBehind({ parts: { offsets } }: TextColumn, byteLength: number): Float64Array {
+  return Float64Array.from(offsets.subarray(1), (end) => byteLength + end);
+}
+
 /** A column as it is sent to a different thread, which makes a `TextColumn` from it. */
 export interface TextParts {
   readonly bytes: Uint8Array;
@@ -77,8 +82,10 @@ export class TextColumn {
 
   /** The texts of `added` behind these, in the same memory if that has room. */
   async append(added: TextColumn): Promise<TextColumn> {
-    const { bytes, offsets, isJson } = this.parts;
-    const ends = added.parts.offsets.subarray(1).map((end) => bytes.length + end);
+    const { offsets, isJson } = this.parts;
+    // Not a Buffer, of which there is no constructor for a part of memory.
+    const bytes = new Uint8Array(this.#bytes.buffer, this.#bytes.byteOffset, this.#bytes.byteLength);
+    const ends = endsBehind(added, bytes.length);
     const byteLength = bytes.length + added.parts.bytes.length;
     if (offsets instanceof Uint32Array && byteLength > MOST_NARROW_BYTES)
       return await TextColumn.join([this, added], isJson);

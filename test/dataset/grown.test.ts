@@ -3,15 +3,17 @@
  * version read as a whole.
  */
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { type EventRows, ROW_WORDS } from '../../src/dataset/event-rows.ts';
+import type { Image, ImagePieces } from '../../src/dataset/image.ts';
 import type { EventTally } from '../../src/dataset/query.ts';
 import type { Holdings, ResidentDataset } from '../../src/dataset/resident/dataset.ts';
-import { imageOf } from '../../src/dataset/resident/holdings-image.ts';
+import { holdingsOf, imageOf } from '../../src/dataset/resident/holdings-image.ts';
 import { growDataset, loadDataset } from '../../src/dataset/resident/load.ts';
 import type { PointsIndex } from '../../src/dataset/resident/points-totals.ts';
 import { rowsOf } from '../../src/dataset/resident/row-index.ts';
@@ -21,6 +23,7 @@ import { LEAST_GROWABLE_BYTES } from '../../src/dataset/shared-arrays.ts';
 import { openFolderStore } from '../../src/store/files/open-folder.ts';
 import type { VersionStore } from '../../src/store/files/version-store.ts';
 import { forgottenUser } from '../../src/store/forgotten.ts';
+import { ImageFile } from '../../src/store/version/read/image-file.ts';
 import { temporaryFolder } from '../cli/command.ts';
 import { runs } from '../model/runs.ts';
 import { type Step, stepsArbitrary } from './increments.ts';
@@ -126,6 +129,17 @@ async function openGrown(
   return { dataset, isKnown: followed !== undefined };
 }
 
+/** The image as it is read from a file. */
+async function readBack(image: ImagePieces, version: string): Promise<Image> {
+  const versionPath = join(folder, `${version}.duckdb`);
+  await writeFile(versionPath, '');
+  const file = new ImageFile(join(folder, `${version}.image`), version, versionPath);
+  await file.write(image);
+  const read = await file.read();
+  assert.ok(read !== undefined);
+  return read;
+}
+
 /** Publishes the steps, and follows them. Returns how many versions were made from earlier ones. */
 async function follow(steps: readonly Step[]): Promise<number> {
   const name = await newOrganization();
@@ -135,16 +149,21 @@ async function follow(steps: readonly Step[]): Promise<number> {
     await publishRecords(store, name, records, policy === undefined ? {} : { policy });
     if ((await store.currentVersion(name)) === undefined) continue;
     const whole = await openWhole(name);
-    // From the version before, and the last one from the first one, too.
-    const from = step === steps.length - 1 ? [followed[0], followed.at(-1)] : [followed.at(-1)];
+    // From the version before, which may be grown itself; the last one from the first one, too.
+    const latest = followed.at(-1) ?? whole;
+    const from = step === steps.length - 1 ? [followed[0] ?? whole, latest] : [latest];
     for (const earlier of new Set(from)) {
-      if (earlier === undefined) continue;
+      if (earlier === whole) {
+        followed.push(whole);
+        continue;
+      }
       const { dataset, isKnown } = await openGrown(name, earlier);
       assert.deepEqual(inOrder(dataset.held), inOrder(whole.held));
-      if (earlier === followed.at(-1) && isKnown) known += 1;
-      await dataset.close();
+      if (earlier === latest && isKnown) known += 1;
+      if (earlier === latest) followed.push(dataset);
+      else await dataset.close();
     }
-    followed.push(whole);
+    if (latest !== whole) await whole.close();
   }
   for (const dataset of followed) await dataset.close();
   return known;
@@ -276,6 +295,8 @@ describe('a version in memory that was made from an earlier one', () => {
       assert.ok(isKnown);
       const whole = await openWhole(name);
       assert.deepEqual(inOrder(dataset.held), inOrder(whole.held));
+      const image = await readBack(imageOf(dataset.held), `${name}-${step}`);
+      assert.deepEqual(inOrder(await holdingsOf(image, whole)), inOrder(whole.held));
       await whole.close();
       await latest.close();
       latest = dataset;

@@ -5,6 +5,7 @@ import {
   addRows,
   firstRowOf,
   indexRows,
+  ListMemory,
   listsOf,
   type RowIndex,
   replaceLists,
@@ -61,7 +62,9 @@ it('is copied together when most of its rows are replaced', async () => {
   let copied = 0;
   for (let value = 0; value < VALUES; value++) {
     const rows = Int32Array.of(...model[value]!, ROWS + value);
-    changed = await replaceLists(changed, new Map([[value, rows]]));
+    const memory = new ListMemory();
+    memory.take(rows.length).set(rows);
+    changed = await replaceLists(changed, new Map([[value, rows]]), memory);
     replaced.set(value, rows);
     if (changed.replaced.size === 0) copied += 1;
   }
@@ -69,5 +72,37 @@ it('is copied together when most of its rows are replaced', async () => {
     changed,
     Array.from(model, (_, value) => [...replaced.get(value)!]),
   );
-  assert.ok(copied >= 1 && copied <= 3, `${copied} times`);
+  assert.ok(copied >= 1 && copied <= 6, `${copied} times`);
+});
+
+it('is copied together when many short lists are replaced', async () => {
+  const values = 70_000;
+  const index = await indexRows(
+    Int32Array.from({ length: 10 * values }, (_, row) => row % values),
+    values,
+  );
+  const listsOf = (from: number, to: number) =>
+    new Map(Array.from({ length: to - from }, (_, at) => [from + at, Int32Array.of(from + at)]));
+  const many = await replaceLists(index, listsOf(0, 65_536), new ListMemory());
+  assert.equal(many.rows, index.rows);
+  const more = await replaceLists(many, listsOf(65_536, 65_537), new ListMemory());
+  assert.equal(more.replaced.size, 0);
+  assert.deepEqual(
+    [0, 65_536, 65_537].map((value) => rowsOf(more, value).length),
+    [1, 1, 10],
+  );
+});
+
+it('keeps no more memory after many changes than its rows take', async () => {
+  let { index } = await indexed();
+  let row = ROWS;
+  for (let change = 0; change < 200; change++) {
+    // One value changes each time, and one that differs.
+    const values = Int32Array.of(0, change % VALUES);
+    index = await addRows(index, row, values, () => false);
+    row += 2;
+    const memory = new Set(Array.from(index.replaced.values(), ({ buffer }) => buffer));
+    const bytes = [...memory].reduce((sum, { byteLength }) => sum + byteLength, 0);
+    assert.ok(bytes <= 4 * index.rows.length, `${bytes} bytes after ${change} changes`);
+  }
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { TextColumn } from '../../src/dataset/text-column.ts';
+import { endsBehind, TextColumn } from '../../src/dataset/text-column.ts';
 
 const texts = fc.array(fc.string({ unit: 'binary', maxLength: 20 }), { maxLength: 12 });
 
@@ -68,4 +68,10 @@ test('a column made in slices has each text at its index', async () => {
   const column = await TextColumn.make(1_000, 64, (index) => `text ${index}`);
   assert.equal(column.count, 1_000);
   for (let index = 0; index < 1_000; index++) assert.equal(column.at(index), `text ${index}`);
+});
+
+test('offsets behind more than four gigabytes are exact', async () => {
+  const added = await TextColumn.join([TextColumn.of(['a']), TextColumn.of(['bc'])], false);
+  assert.ok(added.parts.offsets instanceof Uint32Array);
+  assert.deepEqual([...endsBehind(added, 2 ** 32)], [2 ** 32 + 1, 2 ** 32 + 3]);
 });

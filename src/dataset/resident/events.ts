@@ -64,6 +64,7 @@ export async function growTally(
 
 /** Undefined if a value occurs for the first time, or if the indices do not ascend. */
 function addKnown({ index, count }: Occurrences, values: Int32Array): Occurrences | undefined {
+  if (values.length === 0) return { index, count };
   const counts = count.slice();
   for (const value of values) {
     if (value < 0) continue;

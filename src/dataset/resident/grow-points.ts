@@ -9,6 +9,7 @@ import { append, copyTo, extend, growable } from '../shared-arrays.ts';
 import { AwardHistory } from './award-history.ts';
 import { type Edit, editOffsets, inRuns, keptRows, lengthAfter, rowsOf as rowsOfGroups } from './edit.ts';
 import type { IdIndex } from './id-index.ts';
+import type { PointsIds } from './ordered-totals.ts';
 import { orderTotals, PointsIndex, readPolicies, type TotalsHeld } from './points-totals.ts';
 import { ListMemory, mergeRows, type RowIndex, replaceLists, rowsOf } from './row-index.ts';
 import { countRows, type Sections, sectionOf, withoutGaps } from './sections.ts';
@@ -37,7 +38,7 @@ export async function growPoints(
   const added = await orderTotals(parts, ofBoards.earnings(), ids);
   const columns = await appendTotals(held, added);
   const sections = await moveSections(held, added.sections, changed, boards.count);
-  const boardsByUser = await growBoards(held, { changed, sections, ...columns }, boards);
+  const boardsByUser = await growBoards(held, { changed, sections, ...columns }, ids);
   const grown = { ids, ...columns, sections, boardsByUser, policyOf: readPolicies(policy, boards) };
   return new PointsIndex(isMostlyInForce(grown) ? grown : await compact(grown));
 }
@@ -99,20 +100,14 @@ interface Grown extends TotalColumns {
 /** Adds the boards on which users have their first points total, and removes the others. */
 async function growBoards(
   held: TotalsHeld,
-  { changed, sections, standings }: Grown,
-  { ranks }: IdIndex,
+  grown: Grown,
+  { users, boards: { ranks } }: PointsIds,
 ): Promise<RowIndex> {
   const added = new Map<number, number[]>();
   const removed = new Map<number, number[]>();
-  const usersIn = ({ from, to }: { readonly from: number; readonly to: number }) =>
-    new Set(standings.user.subarray(from, to));
   // In the order of their ids, in which the boards of a user are.
-  for (const board of changed.toSorted((one, other) => ranks[one]! - ranks[other]!)) {
-    if (slice.isOver()) await slice.pass();
-    const before = usersIn(sectionOf(held.sections, board));
-    const after = usersIn(sectionOf(sections, board));
-    for (const user of after) if (!before.has(user)) addTo(added, user, board);
-    for (const user of before) if (!after.has(user)) addTo(removed, user, board);
+  for (const board of grown.changed.toSorted((one, other) => ranks[one]! - ranks[other]!)) {
+    await compareUsers(held, grown, users, board, { added, removed });
   }
   const lists = new Map<number, Int32Array>();
   const memory = new ListMemory();
@@ -124,7 +119,33 @@ async function growBoards(
     const isBehind = (board: number, one: number) => ranks[board]! > ranks[one]!;
     lists.set(user, await mergeRows(kept, added.get(user) ?? [], isBehind, memory));
   }
-  return await replaceLists(held.boardsByUser, lists);
+  return await replaceLists(held.boardsByUser, lists, memory);
+}
+
+/** Users compared between two checks of the clock. */
+const COMPARED_AT_ONCE = 8_192;
+
+/** Walks the users of a board before and after side by side: both ascend by id. */
+async function compareUsers(
+  held: TotalsHeld,
+  { sections, standings: { user } }: Grown,
+  { ranks }: IdIndex,
+  board: number,
+  { added, removed }: Readonly<Record<'added' | 'removed', Map<number, number[]>>>,
+): Promise<void> {
+  const before = sectionOf(held.sections, board);
+  const after = sectionOf(sections, board);
+  let [earlier, later] = [before.from, after.from];
+  for (let steps = 1; earlier < before.to || later < after.to; steps++) {
+    const one = earlier < before.to ? ranks[user[earlier]!]! : Number.POSITIVE_INFINITY;
+    const other = later < after.to ? ranks[user[later]!]! : Number.POSITIVE_INFINITY;
+    if (one < other) addTo(removed, user[earlier]!, board);
+    if (other < one) addTo(added, user[later]!, board);
+    if (one <= other) earlier += 1;
+    if (other <= one) later += 1;
+    if (steps % COMPARED_AT_ONCE === 0 && slice.isOver()) await slice.pass();
+  }
+  if (slice.isOver()) await slice.pass();
 }
 
 function addTo(lists: Map<number, number[]>, user: number, board: number): void {

@@ -27,7 +27,7 @@ import { growTally } from './events.ts';
 import { growPoints } from './grow-points.ts';
 import { IdIndex } from './id-index.ts';
 import { readBoardNames, readUserNames } from './names.ts';
-import { addRows, type RowIndex, replaceLists, rowsOf } from './row-index.ts';
+import { addRows, ListMemory, type RowIndex, replaceLists, rowsOf } from './row-index.ts';
 import { indexBoardPeople, ScopeMask } from './scope-mask.ts';
 import { openTimeline, ResidentTimeline } from './timeline.ts';
 
@@ -150,8 +150,15 @@ async function growPeople(
 ): Promise<RowIndex> {
   if (boards.length === 0) return visibility.boardPeople;
   const people = await indexBoardPeople(await collectRuns(ofBoards.boardPeople()), count);
-  const lists = Array.from(boards, (board) => [board, rowsOf(people, board)] as const);
-  return await replaceLists(visibility.boardPeople, new Map(lists));
+  const lists = new Map<number, Int32Array>();
+  const memory = new ListMemory();
+  for (const board of boards) {
+    const list = rowsOf(people, board);
+    const kept = memory.take(list.length);
+    await copyTo(kept, list, 0);
+    lists.set(board, kept);
+  }
+  return await replaceLists(visibility.boardPeople, lists, memory);
 }
 
 /**

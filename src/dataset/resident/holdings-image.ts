@@ -140,7 +140,7 @@ function indexOf(reader: ImageReader, name: string): RowIndex {
     at += lengths[place]!;
   }
   const [offsets, rows] = [reader.integers(`${name} offsets`), reader.integers(`${name} rows`)];
-  return { offsets, rows, replaced };
+  return { offsets, rows, replaced, taken: lists.length };
 }
 
 function tallyOf(reader: ImageReader, { count }: EventRows): EventTally {

@@ -11,6 +11,8 @@ export interface RowIndex {
   readonly offsets: Int32Array;
   readonly rows: Int32Array;
   readonly replaced: RowLists;
+  /** The rows of all memory for short lists that was taken since all lists were copied together. */
+  readonly taken: number;
 }
 
 /** Lists of rows by their value. */
@@ -36,7 +38,10 @@ export function firstRowOf({ offsets, rows, replaced }: RowIndex, value: number)
 /** All rows, in lists of one or more values. */
 export function* listsOf(index: RowIndex): Generator<Int32Array, void> {
   if (index.replaced.size === 0) yield index.rows;
-  else for (let value = 0; value < valuesOf(index); value++) yield rowsOf(index, value);
+  else {
+    const values = valuesOf(index);
+    for (let value = 0; value < values; value++) yield rowsOf(index, value);
+  }
 }
 
 /** The number of values from 0 on, of which each can have a list. */
@@ -66,22 +71,28 @@ export async function indexRows(column: Int32Array, values: number, stride = 1):
       next[value]! += 1;
     }
   });
-  return { offsets, rows, replaced: NONE };
+  return { offsets, rows, replaced: NONE, taken: 0 };
 }
 
 /** Lists between two checks of the clock. */
 const VALUES_AT_ONCE = 64;
 
-/** All lists are copied together when the replaced ones have as many rows, and more than a few. */
-const FEW_REPLACED = 4_096;
+/**
+ * All lists are copied together when short ones have taken as many rows as there are, and more than
+ * a few: one that stays keeps the memory of others that were replaced again. And when there are so
+ * many that the map of them takes milliseconds to copy.
+ */
+const FEW_TAKEN = 4_096;
+const MOST_LISTS = 65_536;
 
-/** The index with other lists for some values; `before` does not change. */
-export async function replaceLists(before: RowIndex, lists: RowLists): Promise<RowIndex> {
-  const replaced = new Map([...before.replaced, ...lists]);
-  let count = 0;
-  for (const rows of replaced.values()) count += rows.length;
-  const index = { ...before, replaced };
-  return count < Math.max(FEW_REPLACED, before.rows.length) ? index : await flatten(index);
+/** The index with other lists, which are in `memory`, for some values; `before` does not change. */
+export async function replaceLists(before: RowIndex, lists: RowLists, memory: ListMemory): Promise<RowIndex> {
+  const replaced = new Map(before.replaced);
+  for (const [value, rows] of lists) replaced.set(value, rows);
+  const taken = before.taken + memory.taken;
+  const index = { ...before, replaced, taken };
+  const isWorthIt = taken >= Math.max(FEW_TAKEN, before.rows.length) || replaced.size > MOST_LISTS;
+  return isWorthIt ? await flatten(index) : index;
 }
 
 async function flatten(index: RowIndex): Promise<RowIndex> {
@@ -96,7 +107,7 @@ async function flatten(index: RowIndex): Promise<RowIndex> {
     for (let value = from; value < to; value++) rows.set(rowsOf(index, value), offsets[value]);
   };
   await inSlices(0, values, copy, VALUES_AT_ONCE);
-  return { offsets, rows, replaced: NONE };
+  return { offsets, rows, replaced: NONE, taken: 0 };
 }
 
 /** Whether an earlier row belongs behind an added one. */
@@ -121,7 +132,7 @@ export async function addRows(
     if (slice.isOver()) await slice.pass();
     lists.set(value, await mergeRows(rowsOf(before, value), rows, isBehind, memory));
   }
-  return await replaceLists(before, lists);
+  return await replaceLists(before, lists, memory);
 }
 
 /** Copies the earlier rows in sections between the added ones; both are in their order. */
@@ -152,6 +163,8 @@ const MOST_SHARED = 65_536;
 
 /** Memory for the lists of one change. */
 export class ListMemory {
+  /** The rows of the memory that lists share. */
+  taken = 0;
   #size = FEWEST_SHARED;
   #rows = NO_ROWS;
 
@@ -159,6 +172,7 @@ export class ListMemory {
     if (length > LONG_LIST) return sharedIntegers(length);
     if (length > this.#rows.length) {
       this.#rows = sharedIntegers(Math.max(length, this.#size));
+      this.taken += this.#rows.length;
       this.#size = Math.min(2 * this.#size, MOST_SHARED);
     }
     const taken = this.#rows.subarray(0, length);
