@@ -1,11 +1,12 @@
 /** Programs of others that run between a client and the server, each on a free port. */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findPort } from '../postgres/throwaway.ts';
+import { runs } from '../recipes/blocks.ts';
 import { until } from '../server/stand.ts';
 
 export interface CachingProxy {
@@ -34,7 +35,7 @@ export async function openProxy(
 ): Promise<CachingProxy> {
   const folder = mkdtempSync(join(tmpdir(), 'corkboard-proxy-'));
   for (const name of ['obedient', 'keeping', 'temporary']) mkdirSync(join(folder, name));
-  // Those who start as root continue as a user of their own.
+  // A program that starts as root continues as a different user.
   for (const name of ['.', 'obedient', 'keeping', 'temporary']) chmodSync(join(folder, name), 0o777);
   const ports = await Promise.all([findPort(), findPort()]);
   const { command, configuration } = describe({ folder, origin, ports });
@@ -46,21 +47,24 @@ export async function openProxy(
     const file = join(folder, 'error.log');
     return existsSync(file) ? readFileSync(file, 'utf8') : '';
   };
-  for (const port of ports) {
-    await until(async () => {
-      if (child.exitCode !== null) throw new Error(`${program} ended: ${log()}`);
-      return await accepts(port);
-    });
+  const close = async () => {
+    child.kill('SIGTERM');
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    for (const port of ports) {
+      await until(async () => {
+        if (child.exitCode !== null) throw new Error(`${program} ended: ${log()}`);
+        return await accepts(port);
+      });
+    }
+  } catch (error) {
+    await close();
+    throw error;
   }
   const [obedient, keeping] = ports.map((port) => `http://127.0.0.1:${port}`);
-  return {
-    ...{ obedient: obedient ?? '', keeping: keeping ?? '' },
-    async close() {
-      child.kill('SIGTERM');
-      await ended;
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
+  return { obedient: obedient ?? '', keeping: keeping ?? '', close };
 }
 
 async function accepts(port: number): Promise<boolean> {
@@ -73,6 +77,11 @@ async function accepts(port: number): Promise<boolean> {
   } finally {
     socket.destroy();
   }
+}
+
+export function hasNginx(): boolean {
+  const { status, stderr } = spawnSync('nginx', ['-V'], { encoding: 'utf8' });
+  return status === 0 && stderr.includes('http_slice_module');
 }
 
 /** Divides each response into parts that it requests and keeps separately. */
@@ -111,6 +120,10 @@ export function nginx({ folder, origin, ports: [obedient, keeping] }: Places): P
 }
 
 const APACHE_MODULES = '/usr/lib/apache2/modules';
+
+export function hasApache(): boolean {
+  return existsSync(APACHE_MODULES) && runs('apache2', '-v');
+}
 
 /** Keeps whole responses, and takes ranges from them. */
 export function apache({ folder, origin, ports: [obedient, keeping] }: Places): Program {
