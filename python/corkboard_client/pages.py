@@ -2,8 +2,7 @@
 from __future__ import annotations
 
 import codecs
-import json
-from typing import Any, Callable, List, NamedTuple, Optional
+from typing import Any, Callable, List, Mapping, NamedTuple, Optional
 
 from .errors import AnswerError
 from .transport import parts_of
@@ -71,7 +70,8 @@ def in_smaller_pages(size: int, request: Callable[[int], Any]) -> Any:
 
 
 class _Steps:
-    """Texts that should be different. Detects circles of any length, with one text in memory."""
+    """Texts that should be different. Detects circles of any length, with one text in memory: that
+    of an earlier page. If it occurs again, the pages lead in a circle."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -100,14 +100,28 @@ class PageOrder:
             return None
         if not page.elements:
             raise _unordered("A page of the response is empty and not the last one.")
-        first = page.elements[0]
-        # Events of a list that have no identity can be equal.
-        is_unique = "sync_id" in first or "id" in first
-        if self._cursors.leads_back(page.cursor) or (is_unique and self._elements.leads_back(json.dumps(first))):
+        first = _identity_of(page.elements[0])
+        if self._cursors.leads_back(page.cursor) or (first is not None and self._elements.leads_back(first)):
             raise _unordered("The pages of the response lead in a circle.")
         if self._cursors.count >= MOST_PAGES:
             raise _unordered(f"The response has more than {MOST_PAGES:,} pages.")
         return page.cursor
+
+
+def _identity_of(element: Mapping[str, Any]) -> Optional[str]:
+    """Occurs once in a list. None for events that have no identity: they can be equal."""
+    if "forgotten" in element:
+        forgotten = element["forgotten"]
+        return f"forgotten {_text_of(forgotten.get('user') if isinstance(forgotten, dict) else None)}"
+    for name in ("sync_id", "id"):
+        if name in element:
+            return f"{'deleted' in element} {_text_of(element[name])}"
+    return None
+
+
+def _text_of(value: Any) -> str:
+    """Without the contents of lists and objects, which can be too deep for a text."""
+    return str(value) if isinstance(value, (str, int)) else type(value).__name__
 
 
 def _unordered(what: str) -> AnswerError:

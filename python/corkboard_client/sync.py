@@ -11,7 +11,7 @@ from .records import Event
 START = "start"
 REFUSED_TOKEN = ("since-invalid", "since-scope-changed")
 MOST_RESTARTS = 3
-"""Every change of what the key sees makes one. A server could demand them without an end."""
+"""Every change of what the key sees makes one. A server could cause restarts without an end."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,10 @@ def _batch(page: Page, anew: bool, token: Optional[str]) -> Batch:
         for element in page.elements:
             if "forgotten" in element:
                 batch.forgotten.append(element["forgotten"]["user"])
-            elif "deleted" in element:
-                batch.deleted.append(element["sync_id"])
+                continue
+            identity = element["sync_id"]
+            if "deleted" in element:
+                batch.deleted.append(identity)
             else:
                 batch.events.append(element)
     except (KeyError, TypeError):

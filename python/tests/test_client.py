@@ -320,6 +320,10 @@ def line(number):
     return json.dumps({"id": number, "sync_id": str(number), "timestamp": "2018-03-12T09:00:00.000+00:00"})
 
 
+def changed(number):
+    return json.dumps({**json.loads(line(1)), "title": str(number)})
+
+
 class Hostile(unittest.TestCase):
     def setUp(self):
         Endless.asked, Endless.page, Endless.part = [], None, None
@@ -385,6 +389,8 @@ class Hostile(unittest.TestCase):
             ("a circle of seven", lambda at: ([line(at)], f"c{at % 7}"), circle),
             ("a circle later", lambda at: ([line(at)], f"new{at}" if at < 6 else f"c{at % 2}"), circle),
             ("the same page", lambda at: ([line(1)], f"c{at}"), circle),
+            ("the same erasure", lambda at: (['{"forgotten":{"user":5}}'], f"c{at}"), circle),
+            ("the same page with a changed text", lambda at: ([changed(at)], f"c{at}"), circle),
             ("two pages in turn", lambda at: ([line(at % 2)], f"c{at}"), circle),
             ("empty pages", lambda at: ([], f"c{at}"), "is empty and not the last one"),
         ):

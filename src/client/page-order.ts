@@ -1,6 +1,6 @@
 /**
- * Pages advance: a server could repeat them, or send new ones without an end (decision 55). Needs
- * memory for one earlier page only.
+ * Pages advance: a server could repeat them, or send new ones without an end (decision 55). Keeps
+ * two earlier cursors and the identities of two earlier elements.
  */
 import { AnswerError } from './errors.ts';
 
@@ -9,10 +9,11 @@ const MOST_PAGES = 10_000_000;
 
 /** A position in a sequence of texts that should be different; plain data, so it can be stored. */
 export interface Step {
+  /** The last text. It has this name because the progress of a pull has it. */
   readonly cursor: string | undefined;
-  /** Number of texts so far. */
+  /** Number of texts so far, those of empty pages included. */
   readonly steps: number;
-  /** One of them. */
+  /** Text of an earlier page. If it occurs again, the pages lead in a circle. */
   readonly mark: string | undefined;
 }
 
@@ -37,7 +38,7 @@ interface OrderedPage {
 /** Checks the pages of one list, in their order. */
 export class PageOrder {
   #cursors = NO_STEP;
-  /** The first elements of pages. */
+  /** Identities of the first elements of pages. */
   #elements = NO_STEP;
   readonly #most: number;
 
@@ -51,15 +52,31 @@ export class PageOrder {
     const [first] = elements;
     if (first === undefined) throw unordered('A page of the response is empty and not the last one');
     this.#cursors = stepTo(cursor, this.#cursors) ?? circle();
-    if (isUnique(first)) this.#elements = stepTo(JSON.stringify(first), this.#elements) ?? circle();
+    const identity = identityOf(first);
+    if (identity !== undefined) this.#elements = stepTo(identity, this.#elements) ?? circle();
     if (this.#cursors.steps < this.#most) return cursor;
     throw unordered(`The response has more than ${this.#most.toLocaleString('en')} pages`);
   }
 }
 
-/** Events of a list that have no identity can be equal. */
-function isUnique(element: unknown): boolean {
-  return typeof element === 'object' && element !== null && ('sync_id' in element || 'id' in element);
+/** Occurs once in a list. Undefined for events that have no identity: they can be equal. */
+function identityOf(element: unknown): string | undefined {
+  if (typeof element !== 'object' || element === null) return undefined;
+  if ('forgotten' in element) return `forgotten ${textOf(userOf(element.forgotten))}`;
+  const isDeleted = 'deleted' in element;
+  if ('sync_id' in element) return `${isDeleted} ${textOf(element.sync_id)}`;
+  return 'id' in element ? `${isDeleted} ${textOf(element.id)}` : undefined;
+}
+
+/** The user of an erasure; undefined if it has none. */
+export function userOf(forgotten: unknown): unknown {
+  const isObject = typeof forgotten === 'object' && forgotten !== null;
+  return isObject && 'user' in forgotten ? forgotten.user : undefined;
+}
+
+/** Without the contents of arrays and objects, which can be too deep for `JSON.stringify`. */
+function textOf(value: unknown): string {
+  return typeof value === 'object' ? 'object' : String(value);
 }
 
 function circle(): never {

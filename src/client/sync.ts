@@ -5,7 +5,7 @@
 import type { Asking } from './asking.ts';
 import { AnswerError, ProblemError } from './errors.ts';
 import type { Id } from './exact.ts';
-import { PageOrder } from './page-order.ts';
+import { PageOrder, userOf } from './page-order.ts';
 import { pause } from './retrying.ts';
 import type { Query } from './sending.ts';
 
@@ -96,8 +96,8 @@ async function* walk<E>(
 
 export const START = 'start';
 
-/** Every change of what the key sees makes one. A server could demand them without an end. */
-const MOST_RESTARTS = 3;
+/** Every change of what the key sees makes one. A server could cause restarts without an end. */
+export const MOST_RESTARTS = 3;
 
 /** Codes of refused sync tokens. The second is that of servers after version 0.2. */
 const REFUSED_TOKEN: readonly string[] = ['since-invalid', 'since-scope-changed'];
@@ -134,7 +134,8 @@ export function sorted<E>(elements: readonly unknown[]): Sorted<E> {
 
 function isChange<E>(element: unknown): element is Synced<E> | Forgotten | Deleted {
   if (typeof element !== 'object' || element === null) return false;
-  return !('forgotten' in element) || (typeof element.forgotten === 'object' && element.forgotten !== null);
+  if ('forgotten' in element) return typeof userOf(element.forgotten) === 'string';
+  return 'sync_id' in element && typeof element.sync_id === 'string';
 }
 
 interface Forgotten {

@@ -6,6 +6,7 @@ import { nextCursor } from '../client/headers.ts';
 import { MEDIA_TYPES } from '../client/media-types.ts';
 import { NO_STEP, stepTo } from '../client/page-order.ts';
 import { PATHS } from '../client/schema-a.ts';
+import { MOST_RESTARTS } from '../client/sync.ts';
 import type { PullFolder } from './folder.ts';
 import type { PullLimits } from './limits.ts';
 import type { Walk } from './progress.ts';
@@ -15,8 +16,6 @@ import type { Got, PullSource } from './source.ts';
 
 /** Number of events in a page. */
 const PAGE_LIMIT = 10_000;
-/** Maximum number of attempts if the server refuses the sync token or cursor. */
-const MOST_BEGINNINGS = 3;
 /**
  * Maximum length of a cursor or sync token in characters; the header fields of a response may take
  * 16 KiB together.
@@ -36,10 +35,10 @@ export async function readAllPages(
   const { progress } = folder;
   if (progress.walkedRound === progress.round) return;
   let walk = progress.walk ?? beginningAt(progress.token ?? 'start');
-  for (let beginnings = 1; ; ) {
+  for (let restarts = 0; ; ) {
     const got = await askForPage(source, folder, limits, walk);
     if (got.outcome !== 'got') {
-      if (got.outcome !== 'stale' || beginnings++ === MOST_BEGINNINGS)
+      if (got.outcome !== 'stale' || restarts++ === MOST_RESTARTS)
         throw noInterface(`${source.base}/v1/events`);
       tell('The server no longer accepts the cursor; starting again.');
       folder.dropPages();

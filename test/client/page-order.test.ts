@@ -13,6 +13,10 @@ const MOST_REQUESTS = 40;
 /** By the number of the request, from 1: the lines of the page, and the cursor of the next one. */
 type Paging = (request: number) => readonly [lines: readonly string[], cursor: string];
 
+const ERASURE = '{"forgotten":{"user":5}}';
+/** More levels than `JSON.stringify` supports. */
+const DEEP = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+
 const element = (id: number) => `{"id":${id},"sync_id":"${id}"}`;
 
 const ENDLESS: Readonly<Record<string, readonly [Paging, RegExp]>> = {
@@ -23,6 +27,15 @@ const ENDLESS: Readonly<Record<string, readonly [Paging, RegExp]>> = {
     /lead in a circle/,
   ],
   'the same page with new cursors': [(request) => [[element(1)], `c${request}`], /lead in a circle/],
+  'the same erasure with new cursors': [(request) => [[ERASURE], `c${request}`], /lead in a circle/],
+  'the same element with a new text': [
+    (request) => [[`{"id":1,"sync_id":"1","title":"${request}"}`], `c${request}`],
+    /lead in a circle/,
+  ],
+  'the same element, nested too deeply': [
+    (request) => [[`{"id":1,"sync_id":"1","x":${DEEP}}`], `c${request}`],
+    /lead in a circle/,
+  ],
   'two pages in turn with new cursors': [
     (request) => [[element(request % 2)], `c${request}`],
     /lead in a circle/,
@@ -108,8 +121,11 @@ describe('a server that refuses every cursor', () => {
   }
 });
 
-it('changes that are no objects are refused', async (t) => {
-  for (const line of ['5', 'null', '"x"', '{"forgotten":null}']) {
+it('elements that are no changes are refused', async (t) => {
+  for (const line of [
+    ...['5', 'null', '"x"', '[]', '{}', '{"sync_id":{}}', '{"deleted":true}'],
+    ...['{"forgotten":null}', '{"forgotten":{}}', '{"forgotten":{"user":{}}}'],
+  ]) {
     const server = await answering(t, (response) => sendLines(response, [line], { 'sync-token': 't' }));
     const error = await errorOf(all(server.client().sync()));
     assert.ok(error instanceof AnswerError && error.code === 'unreadable', String(error));
