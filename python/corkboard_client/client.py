@@ -124,7 +124,7 @@ class Client:
     def list_unless(self, path: str, tag: Optional[str]) -> Optional[Tuple[Optional[str], Iterator[Any]]]:
         """The entity tag and the elements of a list like `/v1/users`; None if it still has the tag."""
         known = {} if tag is None else {"If-None-Match": tag}
-        answer, page = in_smaller_pages(self.page_size, lambda size: self._answered(path, {}, size, known))
+        answer, page = in_smaller_pages(self.page_size, lambda size: self._response_page(path, {}, size, known))
         if page is None:
             return None
         return answer.headers.get("ETag"), self._pages(path, {}, page)
@@ -193,9 +193,9 @@ class Client:
             page = self._page(path, {**query, "cursor": cursor}, page.size)
 
     def _page(self, path: str, query: Mapping[str, Any], most: int) -> Page:
-        return in_smaller_pages(most, lambda size: self._answered(path, query, size, {})[1])
+        return in_smaller_pages(most, lambda size: self._response_page(path, query, size, {})[1])
 
-    def _answered(
+    def _response_page(
         self, path: str, query: Mapping[str, Any], size: int, more: Mapping[str, str]
     ) -> Tuple[Answer, Optional[Page]]:
         """A response with its page; None if it is a 304."""
@@ -246,7 +246,7 @@ def _cursor_of(link: Optional[str]) -> Optional[str]:
     return query["cursor"][0]
 
 
-def _parsed(text: Union[str, bytes]) -> Any:
+def _parsed(text: Union[str, bytearray]) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -25,6 +25,15 @@ LISTS: Mapping[str, Tuple[str, ...]] = {
     "boards": ("id", "title", "category"),
 }
 STATE = ("source", "token", "users_tag", "boards_tag")
+UNSTORABLE = (
+    sqlite3.IntegrityError,
+    sqlite3.ProgrammingError,
+    # Before Python 3.11, in place of ProgrammingError.
+    sqlite3.InterfaceError,
+    OverflowError,
+    UnicodeEncodeError,
+    RecursionError,
+)
 INDEXED = {"events": ("timestamp", "board_id", "actor_id"), "users": ("email",), "boards": ()}
 
 
@@ -117,13 +126,12 @@ class SqliteCopy:
             self.database.execute("DELETE FROM points")
 
     def _apply_changes(self, client: Client, token: Optional[str], counts: SyncCounts) -> Optional[str]:
-        run = self.database
         for batch in client.sync(token):
             if batch.starts_anew:
-                run.execute("DELETE FROM events")
+                self.database.execute("DELETE FROM events")
                 counts.started_anew, counts.events, counts.deleted_events, counts.erased_users = True, 0, 0, 0
-            run.executemany("DELETE FROM events WHERE actor_id = ?", [(user,) for user in batch.forgotten])
-            run.executemany("DELETE FROM events WHERE sync_id = ?", [(one,) for one in batch.deleted])
+            self._for_each("DELETE FROM events WHERE actor_id = ?", [(user,) for user in batch.forgotten])
+            self._for_each("DELETE FROM events WHERE sync_id = ?", [(one,) for one in batch.deleted])
             self._put("events", EVENTS, map(event_row, batch.events))
             counts.events += len(batch.events)
             counts.deleted_events += len(batch.deleted)
@@ -136,15 +144,24 @@ class SqliteCopy:
         if fresh is None:
             return tag
         self.database.execute(f"DELETE FROM {name}")
-        rows = [list_row(LISTS[name], element) for element in fresh[1]]
-        self._put(name, LISTS[name], rows)
-        setattr(counts, name, len(rows))
-        return fresh[0]
+        tag, elements = fresh
+        # One at a time: together, the pages can take more memory than there is.
+        rows = (list_row(LISTS[name], element) for element in elements)
+        setattr(counts, name, self._put(name, LISTS[name], rows))
+        return tag
 
-    def _put(self, table: str, columns: Sequence[str], rows: Iterable[List[Any]]) -> None:
+    def _put(self, table: str, columns: Sequence[str], rows: Iterable[List[Any]]) -> int:
+        """Number of rows."""
         places = ", ".join("?" for _ in columns)
         names = ", ".join(f'"{name}"' for name in columns)
-        self.database.executemany(f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({places})", rows)
+        return self._for_each(f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({places})", rows)
+
+    def _for_each(self, statement: str, rows: Iterable[Sequence[Any]]) -> int:
+        """Number of rows that were changed. Raises `AnswerError` for values that no column can have."""
+        try:
+            return self.database.executemany(statement, rows).rowcount
+        except UNSTORABLE:
+            raise AnswerError("unreadable", "The response has values that are not those of Corkboard.") from None
 
 
 _KEY = " PRIMARY KEY NOT NULL"

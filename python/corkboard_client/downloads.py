@@ -22,7 +22,7 @@ class Download:
         """Cuts are counted as retries only if there is no progress between them. Raises `CorkboardError`."""
         while not transport.retrying(self._attempt):
             # A server could begin again without an end.
-            if self._beginnings > transport.retries:
+            if self._beginnings > transport.retries + 1:
                 raise AnswerError("cut-short", f"The response began {self._beginnings} times and was always cut short.")
 
     def _attempt(self) -> bool:
@@ -37,9 +37,9 @@ class Download:
             self._etag = response.headers.get("ETag")
             try:
                 for part in parts_of(response):
-                    self._target.write(part)
-            except AnswerError:
-                if self._target.tell() == place:
+                    self._write(part)
+            except AnswerError as error:
+                if error.code != "cut-short" or self._target.tell() == place:
                     raise
                 return False
         return self._is_complete(place)
@@ -52,17 +52,26 @@ class Download:
         return 0
 
     def _continue(self, response: Any, place: int) -> None:
-        found = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", response.headers.get("Content-Range") or "")
-        length = int(found.group(2)) if found else None
-        is_rest = found is not None and int(found.group(1)) == place
-        if not is_rest or self._length not in (None, length):
+        if place > 0 and response.headers.get("ETag") != self._etag:
+            raise AnswerError("unreadable", "The response has a range of a different version than the one begun.")
+        found = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range") or "")
+        if found is None or int(found.group(1)) != place:
             raise AnswerError("unreadable", "The response has a different range than the requested one.")
+        # "*": the length is not known.
+        length = self._length if found.group(2) == "*" else int(found.group(2))
+        if self._length not in (None, length):
+            raise AnswerError("unreadable", "The response has a range of a different length than before.")
         self._length = length
+
+    def _write(self, part: bytes) -> None:
+        self._target.write(part)
+        if self._length is not None and self._target.tell() > self._length:
+            raise AnswerError("unreadable", "The response has more bytes than its headers say.")
 
     def _is_complete(self, place: int) -> bool:
         end = self._target.tell()
         if self._length is None or end == self._length:
             return True
-        if place < end < self._length:
+        if end > place:
             return False
-        raise AnswerError("cut-short", "The response has fewer or more bytes than its range. Send the request again.")
+        raise AnswerError("cut-short", "The response has no bytes of its range. Send the request again.")

@@ -22,7 +22,7 @@ LONGEST_PAUSE_S = 60.0
 LONGEST_PROBLEM_BYTES = 64 * 1024
 PARTS_BYTES = 256 * 1024
 MOST_BODY_BYTES = 512 * 1024 * 1024
-"""Of points and insights, which are parsed as a whole."""
+"""Of points and insights, which are parsed as a whole: their objects take several times as much."""
 
 
 class Answer(NamedTuple):
@@ -71,7 +71,7 @@ class Transport:
         try:
             return self._opener.open(request, timeout=self._timeout)
         except urllib.error.HTTPError as error:
-            if error.code == 304:
+            if error.code == 304 and "If-None-Match" in headers:
                 return error
             with error:
                 raise _refusal(error, self._key) from None
@@ -107,8 +107,8 @@ def parts_of(response: Any) -> Iterator[bytes]:
         raise AnswerError("cut-short", "The response was cut short. Send the request again.")
 
 
-def read_body(response: Any) -> bytes:
-    """The whole body. Raises `AnswerError`: `too-large` if it would take too much memory."""
+def read_body(response: Any) -> bytearray:
+    """The whole body. Raises `AnswerError`: `too-large` if it has more than `MOST_BODY_BYTES`."""
     body = bytearray()
     for part in parts_of(response):
         body += part
@@ -117,7 +117,7 @@ def read_body(response: Any) -> bytes:
                 "too-large",
                 f"The response has more than {MOST_BODY_BYTES:,} bytes. It may come from a different service.",
             )
-    return bytes(body)
+    return body
 
 
 def _pause_before(error: CorkboardError, tried: int) -> Optional[float]:

@@ -235,13 +235,49 @@ class Transient(unittest.TestCase):
             ("bytes 4-5/7", b"ef"),
             ("bytes */6", b"ef"),
             ("", b"ef"),
+            ("bytes 4-5/6", b"efg"),
+            ("bytes 4-5/6", b"XY"),
         ):
-            Failing.answers = [(200, tag, b"abcdef", 4), (206, {**tag, "Content-Range": content_range}, body, WHOLE)]
+            headers = {"Content-Range": content_range, "ETag": '"2"' if body == b"XY" else '"1"'}
+            Failing.asked, Failing.answers = [], [(200, tag, b"abcdef", 4), (206, headers, body, WHOLE)]
             with tempfile.TemporaryDirectory() as folder:
                 with self.assertRaises(AnswerError) as caught:
                     self.client.download(os.path.join(folder, "file"))
                 self.assertEqual(os.listdir(folder), ["file.part"])
-            self.assertEqual(caught.exception.code, "unreadable", content_range)
+            self.assertEqual((caught.exception.code, len(Failing.asked)), ("unreadable", 2), content_range)
+
+    def test_a_download_continues_without_repetitions_and_without_a_length(self):
+        tag = {"ETag": '"1"'}
+        client = Client(self.client.base_url, "secret", retries=0)
+        for content_range in ("bytes 4-5/6", "bytes 4-5/*"):
+            rest = {**tag, "Content-Range": content_range}
+            Failing.answers = [(200, tag, b"abcdef", 4), (206, rest, b"ef", WHOLE)]
+            with tempfile.TemporaryDirectory() as folder:
+                file = os.path.join(folder, "file")
+                client.download(file)
+                self.assertEqual(pathlib.Path(file).read_bytes(), b"abcdef")
+
+    def test_a_304_without_a_condition_is_refused(self):
+        first = (200, {**NDJSON, "Sync-Token": "t", "Link": '</x?cursor=c>; rel="next"'}, b'{"sync_id":"1"}\n', WHOLE)
+        stale = (304, {"ETag": '"1"'}, b"", WHOLE)
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "file")
+            file.write_bytes(b"kept")
+            for read, before in (
+                (lambda: list(self.client.boards()), []),
+                (lambda: list(self.client.boards()), [first]),
+                (lambda: list(self.client.sync()), []),
+                (lambda: list(self.client.sync()), [first]),
+                (lambda: self.client.points(board=7), []),
+                (lambda: self.client.insights("overview"), []),
+                (lambda: self.client.download(str(file)), []),
+                (lambda: self.client.download(str(file)), [(200, {"ETag": '"1"'}, b"abcdef", 4)]),
+            ):
+                Failing.answers = [*before, stale]
+                with self.assertRaises(AnswerError) as caught:
+                    read()
+                self.assertEqual(caught.exception.code, "redirected")
+            self.assertEqual(file.read_bytes(), b"kept")
 
     def test_a_download_has_an_end(self):
         tag = {"ETag": '"1"'}
@@ -401,6 +437,23 @@ class Hostile(unittest.TestCase):
                 self.assertRegex(str(error), reason, name)
                 self.assertLess(len(Endless.asked), 40, name)
 
+    def test_lists_without_an_end_are_refused_by_a_copy_in_bounded_memory(self):
+        def users(at):
+            if "/v1/events" in Endless.asked[-1]:
+                return [], None
+            return [json.dumps({"id": 10 * at + one, "name": "x" * 10_000}) for one in range(10)], f"c{at}"
+
+        Endless.page = users
+        with tempfile.TemporaryDirectory() as folder, SqliteCopy(os.path.join(folder, "copy")) as copy:
+            with unittest.mock.patch.object(pages, "MOST_PAGES", 200):
+                tracemalloc.start()
+                error = self.refusal_of(lambda: copy.update(self.client))
+                most = tracemalloc.get_traced_memory()[1]
+                tracemalloc.stop()
+            self.assertRegex(str(error), "more than 200 pages")
+            self.assertLess(most, 5e6)
+            self.assertEqual(copy.database.execute("SELECT * FROM users").fetchall(), [])
+
     def test_pages_are_refused_beyond_a_number(self):
         Endless.page = lambda at: ([line(at)], f"c{at}")
         with unittest.mock.patch.object(pages, "MOST_PAGES", 50):
@@ -434,13 +487,23 @@ class Hostile(unittest.TestCase):
         self.assertEqual((events, self.limits()), (list(range(60)), ["50"] + ["13"] * 5))
 
     def test_lines_that_are_no_objects_are_refused(self):
-        for text in ("5", "null", "[" * 100_000, "x", '{"forgotten":null}', '{"deleted":true}'):
+        for text in ("5", "null", "[" * 100_000, "x", '{"forgotten":null}', '{"deleted":true}', "{}"):
             Endless.page = lambda at: ([text], None)
             error = self.refusal_of(lambda: list(self.client.sync()))
             self.assertEqual(error.code, "unreadable", text[:30])
 
     def test_events_of_others_are_refused_by_a_copy(self):
-        for text in ('{"sync_id":"1"}', '{"timestamp":"x"}', '{"sync_id":"1","timestamp":"x","actor":5}'):
+        for text in (
+            '{"sync_id":"1"}',
+            '{"timestamp":"x"}',
+            '{"sync_id":"1","timestamp":"x","actor":5}',
+            '{"sync_id":"1","timestamp":"x","actor":{"id":99999999999999999999}}',
+            '{"sync_id":"1","timestamp":{"a":1}}',
+            '{"sync_id":null,"timestamp":"x"}',
+            '{"sync_id":"\\ud800","timestamp":"x"}',
+            '{"sync_id":{},"deleted":true}',
+            '{"forgotten":{"user":{}}}',
+        ):
             Endless.page = lambda at: ([text], None)
             with tempfile.TemporaryDirectory() as folder, SqliteCopy(os.path.join(folder, "copy")) as copy:
                 self.assertEqual(self.refusal_of(lambda: copy.update(self.client)).code, "unreadable", text)
