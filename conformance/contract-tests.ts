@@ -94,7 +94,12 @@ function describeTests({ key, pathValues, document }: Target): unknown {
     version: 1,
     globals: { securityOverwrites: apiKey(key) },
     overwrites: [
-      { openApiOperation: ALL, ...path(Object.entries(pathValues)), ...accept('application/json') },
+      { openApiOperation: ALL, ...path(Object.entries(pathValues)) },
+      ...Object.entries(document.paths).map(([path, { get }]) => ({
+        openApiOperation: `GET::${path}`,
+        // The files of gradebooks are CSV only.
+        ...accept(get.responses['200']?.content?.[JSON_TYPE] === undefined ? 'text/csv' : JSON_TYPE),
+      })),
       ...paged.map((openApiOperation) => ({ openApiOperation, ...query('limit', '50') })),
     ],
     tests: {
@@ -124,6 +129,7 @@ function describeTests({ key, pathValues, document }: Target): unknown {
   };
 }
 
+const JSON_TYPE = 'application/json';
 const enabled = { enabled: true };
 
 function apiKey(value: string) {

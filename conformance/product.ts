@@ -23,6 +23,7 @@ export interface Operation {
     readonly in: 'path' | 'query';
     readonly schema: { readonly enum?: readonly string[] };
   }[];
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, unknown>> }>>;
 }
 
 export interface OpenApiDocument {

@@ -1,4 +1,4 @@
-/** The users of a board with their points, as gradebooks list them (decisions 92 and 102). */
+/** The users of a board with their points, as gradebooks list them (decisions 92 and 101). */
 import type { Dataset } from '../dataset/dataset.ts';
 import type { StandingsQuery } from '../dataset/query.ts';
 import type { Users } from '../dataset/records.ts';

@@ -1,4 +1,4 @@
-/** The points of a board as the file that a gradebook imports (decisions 92 and 102). */
+/** The points of a board as the file that a gradebook imports (decisions 92 and 101). */
 import {
   COLUMN_TITLE,
   type GradebookColumn,
