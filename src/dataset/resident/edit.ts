@@ -4,7 +4,7 @@
  */
 import { inSlices, slice } from '../../system/time-slice.ts';
 import { firstPlace } from '../first-place.ts';
-import { sharedIntegers } from '../shared-arrays.ts';
+import { growable } from '../shared-arrays.ts';
 import { TextColumn } from '../text-column.ts';
 import type { Sections } from './sections.ts';
 
@@ -118,18 +118,15 @@ interface Column<Self> {
   set(values: Self, at: number): void;
 }
 
-/**
- * Fills `target`, which has room for the rows after the edit. A row takes `stride` elements.
- */
+/** Fills `target`, which has room for the rows after the edit. */
 export async function editColumn<C extends Column<C>>(
   edit: Edit,
   before: C,
   added: C,
   target: C,
-  stride = 1,
 ): Promise<C> {
   await inRuns(edit, ({ isNew, from, to }, at) => {
-    target.set((isNew ? added : before).subarray(from * stride, to * stride), at * stride);
+    target.set((isNew ? added : before).subarray(from, to), at);
   });
   return target;
 }
@@ -143,26 +140,22 @@ export async function editTexts(edit: Edit, before: TextColumn, added: TextColum
 }
 
 /**
- * The offsets of groups of rows, such as those of a `RowIndex`, after an edit of the groups.
+ * The offsets of groups of rows after `edit`, which keeps some of the groups. Later versions can
+ * extend them.
  */
-export async function editOffsets(edit: Edit, before: Int32Array, added: Int32Array): Promise<Int32Array> {
-  const offsets = sharedIntegers(lengthAfter(edit) + 1);
-  await inRuns(edit, ({ isNew, from, to }, at) => {
-    const source = isNew ? added : before;
-    const shift = offsets[at]! - source[from]!;
-    for (let group = from; group < to; group++) offsets[at + group - from + 1] = source[group + 1]! + shift;
+export async function keptOffsets(edit: Edit, before: Int32Array): Promise<Int32Array> {
+  const offsets = growable(Int32Array, lengthAfter(edit) + 1);
+  await inRuns(edit, ({ from, to }, at) => {
+    const shift = offsets[at]! - before[from]!;
+    for (let group = from; group < to; group++) offsets[at + group - from + 1] = before[group + 1]! + shift;
   });
   return offsets;
 }
 
-/** The edit of the rows of groups that corresponds to an edit of the groups. */
-export function rowsOf(edit: Edit, before: Int32Array, added: Int32Array): Edit {
-  const runs: Run[] = [];
-  for (const { isNew, from, to } of edit) {
-    const offsets = isNew ? added : before;
-    addRun(runs, { isNew, from: offsets[from]!, to: offsets[to]! });
-  }
-  return runs;
+/** The edit that keeps the rows of the groups that `edit` keeps. */
+export function keptRowsOf(edit: Edit, offsets: Int32Array): Edit {
+  const rows = edit.map(({ isNew, from, to }) => ({ isNew, from: offsets[from]!, to: offsets[to]! }));
+  return rows.filter(({ from, to }) => from < to);
 }
 
 /**

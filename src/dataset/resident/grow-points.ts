@@ -7,7 +7,7 @@ import type { DatasetChanges } from '../changes.ts';
 import { collectRuns } from '../columns.ts';
 import { append, copyTo, extend, growable } from '../shared-arrays.ts';
 import { AwardHistory } from './award-history.ts';
-import { type Edit, editOffsets, inRuns, keptRows, lengthAfter, rowsOf as rowsOfGroups } from './edit.ts';
+import { type Edit, inRuns, keptOffsets, keptRows, keptRowsOf, lengthAfter } from './edit.ts';
 import type { IdIndex } from './id-index.ts';
 import type { PointsIds } from './ordered-totals.ts';
 import { orderTotals, PointsIndex, readPolicies, type TotalsHeld } from './points-totals.ts';
@@ -170,14 +170,14 @@ async function compact(held: TotalsHeld): Promise<TotalsHeld> {
     participationScore: await editInto(edit, before.participationScore, Float64Array),
   };
   const { offsets, timestampMs, sums } = earnings.parts;
-  const awards = rowsOfGroups(edit, offsets, offsets);
+  const awards = keptRowsOf(edit, offsets);
   return {
     ...held,
     standings,
     imported: await editInto(edit, held.imported, Uint8Array),
     sections: withoutGaps(sections),
     earnings: new AwardHistory({
-      offsets: await editOffsets(edit, offsets, offsets),
+      offsets: await keptOffsets(edit, offsets),
       timestampMs: await editInto(awards, timestampMs, Float64Array),
       sums: await editInto(awards, sums, Float64Array),
     }),
