@@ -78,7 +78,8 @@ async function throughCuts(
   use: (proxy: CuttingProxy) => Promise<unknown>,
   beforeCut?: () => Promise<unknown>,
 ): Promise<CuttingProxy> {
-  const cut = { bytes: Math.floor(bytes.length / (CUTS + 3)), cuts: CUTS, ...(beforeCut && { beforeCut }) };
+  // Half of a part of aria2, so that connections for a part do not end before they are cut.
+  const cut = { bytes: Math.floor(bytes.length / (2 * PARTS)), cuts: CUTS, ...(beforeCut && { beforeCut }) };
   const proxy = await openCuttingProxy(stand.port, cut);
   try {
     await use(proxy);
