@@ -4,18 +4,27 @@
  * of them.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { allRows, appendInOrder, emptyOrdered, type RowFilter, rowsOfPairs } from './layout.ts';
+import { fillTemporary } from '../database.ts';
+import { allRows, appendInOrder, emptyOrdered, type RowFilter, replaceRows, rowsOfPairs } from './layout.ts';
 
 /**
  * Updates the tables after a merge. Points come later, because they depend on the users of boards.
  * Writes the pairs of board and user whose row in `board_people` is new or may have changed to the
- * table `touched_people`. `all`: the tables are empty, and all records count as new.
+ * table `touched_people`, and unless `all`, their present rows to `fresh_board_people`. `all`: the
+ * tables are empty, and all records count as new.
  */
 export async function deriveTables(connection: DuckDBConnection, all: boolean): Promise<void> {
   await connection.run(created('user', 'actor', all));
   await connection.run(created('board', 'board', all));
   await connection.run(TOUCHED_PEOPLE);
-  await appendInOrder(connection, 'board_people', boardPeople(all ? allRows : ofTouchedPeople));
+  if (all) {
+    await appendInOrder(connection, 'board_people', boardPeople(allRows, followsIn('board_events')));
+    return;
+  }
+  await connection.run(UNDECIDED_PEOPLE);
+  const follows = rowsOfPairs('undecided_people', followsIn('board_events'));
+  await fillTemporary(connection, 'fresh_board_people', boardPeople(ofTouchedPeople, follows));
+  await replaceRows(connection, 'board_people', 'known_people', 'fresh_board_people');
 }
 
 /** Empties the tables, which must then be computed from all records. */
@@ -54,21 +63,30 @@ const TOUCHED_PEOPLE = `
     UNION ALL SELECT board, person, 2 FROM fresh_points
   ) GROUP BY board, person;
   CREATE OR REPLACE TEMP TABLE known_people AS
-    FROM ${rowsOfPairs('touched_people', 'board_people', 'rowid AS row, *')};
-  DELETE FROM board_people WHERE rowid IN (SELECT row FROM known_people);`;
+    FROM ${rowsOfPairs('touched_people', 'board_people', 'rowid AS row, *')};`;
 
 const ofTouchedPeople: RowFilter = (table) => rowsOfPairs('touched_people', table);
 
-const FOLLOWS = `(
+/** `events`: a table of events. */
+const followsIn = (events: string) => `(
   SELECT board, actor AS person, k.action = 'followed' AS follows, timestamp_ms, sequence
-  FROM board_events JOIN kinds k ON k.ix = kind
+  FROM ${events} JOIN kinds k ON k.ix = kind
   WHERE k.type = 'board' AND k.action IN ('followed', 'unfollowed'))`;
 
 /**
- * One aggregate instead of joins: it holds less in memory, and writes to disk what is too much.
- * `rowsOf`: restricts rows to the pairs of `touched_people`.
+ * The pairs whose earlier follows matter: one of several can be the latest, or the user has
+ * unfollowed and acts now. All others stay present, or had no events before.
  */
-const boardPeople = (rowsOf: RowFilter) => `
+const UNDECIDED_PEOPLE = `
+  CREATE OR REPLACE TEMP TABLE undecided_people AS
+  SELECT board, person FROM known_people WHERE NOT present
+  UNION SELECT board, person FROM ${followsIn('new_events')};`;
+
+/**
+ * One aggregate instead of joins: it holds less in memory, and writes to disk what is too much.
+ * `rowsOf`: restricts rows to the pairs of `touched_people`. `follows`: the follows that matter.
+ */
+const boardPeople = (rowsOf: RowFilter, follows: string) => `
   SELECT board, person,
     max(claim) = 2 OR coalesce(bool_or(follows), max(claim) = 1 OR coalesce(bool_or(present), false)) AS present
   FROM (
@@ -77,5 +95,5 @@ const boardPeople = (rowsOf: RowFilter) => `
     UNION ALL SELECT board, person, 2, NULL, NULL
       FROM ${rowsOf('(FROM memberships UNION ALL SELECT board, person FROM imported_points)')}
     UNION ALL SELECT board, person, NULL, arg_max(follows, {moment: timestamp_ms, place: sequence}), NULL
-      FROM ${rowsOf(FOLLOWS)} GROUP BY board, person
+      FROM ${follows} GROUP BY board, person
   ) GROUP BY board, person`;

@@ -5,7 +5,9 @@
  * whole table is sorted again.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { countRows, runRows, type StatementParameters } from '../database.ts';
+import { text } from '../../stored-values.ts';
+import { VERSION_TABLES } from '../../version-tables.ts';
+import { runRows, type StatementParameters } from '../database.ts';
 
 const ORDERS = {
   events: 'timestamp_ms',
@@ -14,6 +16,12 @@ const ORDERS = {
   board_people: 'board, person',
   awards: 'board, person',
   standings: 'board, person',
+} as const;
+
+/** All columns of the tables whose rows are replaced. */
+const REPLACED_COLUMNS = {
+  board_people: Object.keys(VERSION_TABLES.board_people.columns).join(', '),
+  standings: Object.keys(VERSION_TABLES.standings.columns).join(', '),
 } as const;
 
 type OrderedTable = keyof typeof ORDERS;
@@ -55,29 +63,48 @@ export async function appendInOrder(
   parameters: StatementParameters = {},
   continues = false,
 ): Promise<number> {
-  const [held] = await countRows(connection, [table]);
+  const held = await runRows(connection, `FROM ${table} LIMIT 1`);
   const [inserted] = await runRows(
     connection,
     `INSERT INTO ${table} FROM (${rows}) ORDER BY ${ORDERS[table]}`,
     parameters,
   );
   const added = Number(inserted?.[0]);
-  if (held > 0 && added > 0 && !continues) {
+  if (held.length > 0 && added > 0 && !continues) {
     await connection.run(`INSERT INTO out_of_order VALUES ('${table}', ${added})`);
   }
   return added;
 }
 
+/**
+ * Replaces rows of a table by others. Rows that stay the same stay in their places. `known`: a
+ * table with the rows to replace, and `row`, their place. `fresh`: one with the rows that come.
+ */
+export async function replaceRows(
+  connection: DuckDBConnection,
+  table: keyof typeof REPLACED_COLUMNS,
+  known: string,
+  fresh: string,
+): Promise<void> {
+  const same = REPLACED_COLUMNS[table];
+  await connection.run(
+    `DELETE FROM ${table} WHERE rowid IN (SELECT row FROM ${known} ANTI JOIN ${fresh} USING (${same}))`,
+  );
+  await appendInOrder(connection, table, `FROM ${fresh} ANTI JOIN ${known} USING (${same})`);
+}
+
+/** Counting all rows would take long where some have been deleted. */
+const OUT_OF_ORDER = `
+  SELECT o.name FROM out_of_order o
+  JOIN duckdb_tables() t ON t.table_name = o.name AND t.database_name = current_database()
+  GROUP BY o.name, t.estimated_size HAVING sum(o.rows) > t.estimated_size * ${SHARE_OUT_OF_ORDER}`;
+
 /** Sorts the tables whose unsorted share exceeds the limit. */
 export async function restoreOrder(connection: DuckDBConnection): Promise<void> {
-  const parts = await runRows(connection, 'SELECT name, sum(rows)::BIGINT FROM out_of_order GROUP BY name');
-  const outOfOrder = new Map(parts.map(([name, rows]) => [name, Number(rows)]));
+  const found = await runRows(connection, OUT_OF_ORDER);
+  const names = new Set(found.map(([name]) => text(name)));
   for (const table of Object.keys(ORDERS) as OrderedTable[]) {
-    const part = outOfOrder.get(table);
-    if (part === undefined) continue;
-    const [rows] = await countRows(connection, [table]);
-    if (part <= rows * SHARE_OUT_OF_ORDER) continue;
-    await rewriteOrdered(connection, table, (rewritten) => `FROM ${rewritten}`);
+    if (names.has(table)) await rewriteOrdered(connection, table, (rewritten) => `FROM ${rewritten}`);
   }
 }
 

@@ -6,8 +6,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { type Policy, readPolicy } from '../../../points/policy.ts';
 import { participationScoreSql } from '../../../points/score-sql.ts';
-import { runRows } from '../database.ts';
-import { allRows, appendInOrder, emptyOrdered, type RowFilter, rowsOfPairs } from './layout.ts';
+import { fillTemporary, runRows } from '../database.ts';
+import { allRows, appendInOrder, emptyOrdered, type RowFilter, replaceRows, rowsOfPairs } from './layout.ts';
 import { fillPolicies } from './policy-tables.ts';
 
 /**
@@ -35,8 +35,13 @@ export async function publishPoints(
   await connection.run(candidates(wordsCount ? WORDS_OF_PINS : NO_WORDS));
   await connection.run(REPLACED);
   await appendInOrder(connection, 'awards', AWARDS);
-  if (!all) await connection.run(TOUCHED_STANDINGS);
-  await appendInOrder(connection, 'standings', standings(all ? allRows : ofTouchedStandings));
+  if (all) {
+    await appendInOrder(connection, 'standings', standings(allRows));
+    return;
+  }
+  await connection.run(TOUCHED_STANDINGS);
+  await fillTemporary(connection, 'fresh_standings', standings(touchedRows));
+  await replaceRows(connection, 'standings', 'known_standings', 'fresh_standings');
 }
 
 function countsWords(policy: Policy): boolean {
@@ -114,28 +119,23 @@ const AWARDS = `
     week_ms
   FROM earned JOIN board_policies USING (board) JOIN policies l USING (policy)`;
 
-/** The tables from which points totals are computed, with the columns that are used. */
-const TOTALLED = {
-  awards: 'board, person, points, outcome',
-  adjustments: 'board, person, points',
-  board_people: 'board, person, present',
-};
+const ofTouchedStandings = (table: string, columns: string) =>
+  `CREATE OR REPLACE TEMP TABLE touched_${table} AS FROM ${rowsOfPairs('touched_standings', table, columns)};`;
 
 const TOUCHED_STANDINGS = `
   CREATE OR REPLACE TEMP TABLE touched_standings AS
   SELECT board, person FROM touched_people
   UNION SELECT board, person FROM candidates
   UNION SELECT board, person FROM fresh_adjustments;
-  DELETE FROM standings WHERE rowid IN (
-    SELECT row FROM ${rowsOfPairs('touched_standings', 'standings', 'rowid AS row, *')});
-  ${Object.entries(TOTALLED)
-    .map(
-      ([table, columns]) =>
-        `CREATE OR REPLACE TEMP TABLE touched_${table} AS FROM ${rowsOfPairs('touched_standings', table, columns)};`,
-    )
-    .join(' ')}`;
+  CREATE OR REPLACE TEMP TABLE known_standings AS
+    FROM ${rowsOfPairs('touched_standings', 'standings', 'rowid AS row, *')};
+  ${ofTouchedStandings('awards', 'board, person, points, outcome')}
+  ${ofTouchedStandings('adjustments', 'board, person, points')}
+  CREATE OR REPLACE TEMP TABLE other_standings AS FROM touched_standings ANTI JOIN touched_people USING (board, person);
+  CREATE OR REPLACE TEMP TABLE touched_board_people AS
+    FROM fresh_board_people UNION ALL FROM ${rowsOfPairs('other_standings', 'board_people')};`;
 
-const ofTouchedStandings: RowFilter = (table) => `touched_${table}`;
+const touchedRows: RowFilter = (table) => `touched_${table}`;
 
 /**
  * Points totals of users with points on a board. `rowsOf`: restricts rows to the pairs to compute.

@@ -112,6 +112,20 @@ describe('the layout of a version file', () => {
     );
   });
 
+  it('leaves rows in their places that a publication does not change', async () => {
+    await store.createOrganization('places', {});
+    await publishRecords(store, 'places', { ...THINGS, events: EVENTS.slice(0, 200) });
+    const before = await readGeneration(fileOf('places', 1));
+    // Visits are worth no points, and all three have been on both boards.
+    await publishRecords(store, 'places', { events: EVENTS.slice(200, 210) });
+    const after = await readGeneration(fileOf('places', 2));
+    assert.equal(after.outOfOrder['events'], 10);
+    for (const table of ['board_people', 'standings'] as const) {
+      assert.deepEqual(after.tables[table], before.tables[table]);
+      assert.equal(after.outOfOrder[table], undefined, table);
+    }
+  });
+
   it('is refused with an explanation if a different version of Corkboard wrote it', async () => {
     await store.createOrganization('older', {});
     await publishRecords(store, 'older', THINGS);
