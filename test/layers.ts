@@ -153,7 +153,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'src/store/version/publish',
   ],
   'src/sync': ['src/client', 'src/render/text'],
-  'src/sync/targets': ['src/store/catalog', 'src/sync'],
+  'src/sync/targets': ['src/store/catalog', 'src/store/chunks', 'src/sync'],
 };
 
 /** Connects all the others: may import every module, and read the environment. */

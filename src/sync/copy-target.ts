@@ -1,7 +1,7 @@
 /** What the target of a sync can do: it holds the tables of `tables.ts`. */
 import type { CopyRow, CopyTable } from './tables.ts';
 
-/** Stored in the transaction of the data, or, in a folder, after the last of its files. */
+/** Stored in the transaction of the data, or after the last of the files. */
 export interface CopyState {
   /** Base URL of the variant. */
   readonly source: string;

@@ -169,11 +169,12 @@ function openOrRefuse(options: ClientOptions) {
   }
 }
 
-/** Whether a later attempt may succeed: the server or the database was busy or away. */
+/** Whether a later attempt may succeed: the server, the database or the bucket was busy or away. */
 export function passes(error: unknown): boolean {
   if (!(error instanceof AppError)) return false;
-  const { cause } = error;
-  return (cause instanceof CorkboardError && isPassing(cause)) || error.code === 'database-away';
+  const { cause, code } = error;
+  const isOfServer = cause instanceof CorkboardError && isPassing(cause);
+  return isOfServer || code === 'database-away' || code === 'chunks-away';
 }
 
 async function* told<T>(parts: AsyncIterable<T>): AsyncGenerator<T, void> {

@@ -50,7 +50,7 @@ interface SyncRound {
 
 /**
  * Throws `copy-refused` if the copy belongs to a different server, and the errors of the source and
- * of the target. Then the copy is unchanged, or the next run completes the change of a folder.
+ * of the target. Then the copy is unchanged, or the next run completes the change of its files.
  */
 export async function sync(
   source: SyncSource,

@@ -99,6 +99,8 @@ it('sync refuses targets and schemas that there are not, and keys on the command
   for (const [words, code, reason] of [
     [[url, '--to', 'mysql://u:secret@h/d'], 2, /must be like duckdb:/],
     [[url, '--to', 'duckdb:'], 2, /must be like duckdb:/],
+    [[url, '--to', 's3://id:secret@lake/school'], 2, /contains no credentials/],
+    [[url, '--to', 's3://lake/school?key=secret'], 2, /unknown parameter/],
     [[url], 2, /required option '--to/],
     [[url, ...sqlite, '--schema', 'Not; one'], 2, /A schema has lower-case letters/],
     [[url, ...sqlite, '--key', world.keys.full], 2, /visible in the process list/],

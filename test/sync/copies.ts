@@ -1,11 +1,13 @@
 /** Copies in each kind of target, and what they hold, read without the code of the product. */
 import { randomUUID } from 'node:crypto';
 import { globSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join, matchesGlob } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { DuckDBInstance, type DuckDBValue } from '@duckdb/node-api';
 import { Client, types } from 'pg';
-import { newDatabase } from '../shared-servers.ts';
+import { TestObjects } from '../s3/objects.ts';
+import { newDatabase, sharedBucket } from '../shared-servers.ts';
 
 const FETCHED_ROWS = 10_000;
 
@@ -103,7 +105,34 @@ export const PARQUET: PlaceKind<CopyPlace & { readonly path: string }> = {
   },
 };
 
-export const PLACES: readonly PlaceKind[] = [...DATABASES, PARQUET];
+/** A bucket of Parquet files, under a prefix of its own. */
+export const BUCKET: PlaceKind<CopyPlace & { readonly objects: TestObjects }> = {
+  name: 'a bucket',
+  async make(folder) {
+    const bucket = await sharedBucket();
+    Object.assign(process.env, bucket.env);
+    const address = bucket.address.replace('?', `/${randomUUID()}?`);
+    const objects = new TestObjects(address);
+    return { address, objects, rows: (table) => rowsOfObjects(objects, folder, table) };
+  },
+};
+
+export const PLACES: readonly PlaceKind[] = [...DATABASES, PARQUET, BUCKET];
+
+/** Downloads what a program finds by its pattern. */
+async function rowsOfObjects(
+  objects: TestObjects,
+  folder: string,
+  table: string,
+): Promise<readonly CopyRow[]> {
+  const path = join(folder, randomUUID());
+  for (const key of await objects.keys()) {
+    if (!matchesGlob(key, table === 'events' ? 'events/month=*/*.parquet' : `${table}.parquet`)) continue;
+    await mkdir(dirname(join(path, key)), { recursive: true });
+    await writeFile(join(path, key), await objects.get(key));
+  }
+  return await rowsOfFiles(path, table);
+}
 
 /** Reads what a program finds by its pattern. A folder without events has no such files. */
 export async function rowsOfFiles(path: string, table: string): Promise<readonly CopyRow[]> {

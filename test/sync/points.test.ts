@@ -1,7 +1,5 @@
 /** Points in copies: always of the version of the events, also in copies of earlier versions. */
 import assert from 'node:assert/strict';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { openSource, type SyncSource } from '../../src/sync/source.ts';
 import type { CopyList } from '../../src/sync/tables.ts';
@@ -10,7 +8,7 @@ import type { Followed } from '../client/followed.ts';
 import { openProduct } from '../client/followed-product.ts';
 import { type Answering, answering, sendLines, sendRefusal } from '../client/odd-server.ts';
 import { type CopyPlace, PARQUET, PLACES } from './copies.ts';
-import { isDatabase, pathOf, withoutPoints } from './earlier.ts';
+import { filesOf, isDatabase, withoutPoints } from './earlier.ts';
 import { assertWhole, sourceOf, update } from './whole.ts';
 
 const folder = temporaryFolder();
@@ -168,12 +166,12 @@ async function addOwnPoints(place: CopyPlace) {
     const content = () => place.rows('points');
     return { content, before: await content(), remove: () => place.run('DROP TABLE points') };
   }
-  const file = join(pathOf(place), 'points.parquet');
-  writeFileSync(file, 'own');
+  const files = filesOf(place);
+  await files.put('points.parquet', 'own');
   return {
-    content: async () => readFileSync(file, 'utf8'),
+    content: async () => `${await files.get('points.parquet')}`,
     before: 'own',
-    remove: async () => rmSync(file),
+    remove: () => files.delete('points.parquet'),
   };
 }
 

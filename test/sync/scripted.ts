@@ -1,4 +1,6 @@
 /** A source of a sync whose changes are given, and the rows that a copy of them has. */
+import assert from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
 import { formatInstant } from '../../src/domain/instant.ts';
 import type { SyncSource } from '../../src/sync/source.ts';
 import { sync } from '../../src/sync/sync.ts';
@@ -26,9 +28,12 @@ type OddEvent = Omit<ScriptedEvent, 'actor'> & Partial<ScriptedEvent>;
 
 export const NO_CHANGES: ScriptedBatch = { startsAnew: false, forgotten: [], deleted: [], events: [] };
 
+/** Of copies in buckets: short, because killed runs do not release their locks. */
+export const LOCK_TIMES = { renewMs: 100, silenceMs: 800 };
+
 /** One run with these batches, which are one change set. */
 export async function runWith(place: CopyPlace, batches: readonly OddBatch[], token: string) {
-  const target = await openTarget(place.address, { schema: 'community' });
+  const target = await openTarget(place.address, { schema: 'community', lockTimes: LOCK_TIMES });
   try {
     return await sync(scripted(batches, token), target);
   } finally {
@@ -89,4 +94,19 @@ export function eventsIn(rows: readonly CopyRow[]): readonly ScriptedEvent[] {
       ...{ instantMs: Number(row['timestamp']), title: String(row['board_title']) },
     }))
     .sort((one, other) => (one.id < other.id ? -1 : 1));
+}
+
+type Events = readonly ScriptedEvent[];
+
+/** Each month is as in one of the two states. */
+export function assertMonths(found: Events, before: Events, after: Events): void {
+  const monthOf = ({ instantMs }: ScriptedEvent) => new Date(instantMs).toISOString().slice(0, 7);
+  const [of, ofBefore, ofAfter] = [found, before, after].map((events) => Map.groupBy(events, monthOf));
+  for (const month of new Set([...before, ...after, ...found].map(monthOf))) {
+    const [events, ...states] = [of, ofBefore, ofAfter].map((months) => months?.get(month));
+    assert.ok(
+      states.some((state) => isDeepStrictEqual(state, events)),
+      month,
+    );
+  }
 }

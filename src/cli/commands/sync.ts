@@ -1,6 +1,6 @@
 /**
  * `corkboard sync`: keeps a copy of what a key can see in a database (decision 90), or in Parquet
- * files (decision 96).
+ * files in a folder (decision 96) or a bucket (decision 103).
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Command, InvalidArgumentError } from 'commander';
@@ -41,12 +41,12 @@ export function addSyncCommand(program: Command): void {
     .command('sync')
     .summary('Keep a copy of the data of a server in a database or in Parquet files.')
     .description(
-      'Copy the events, users, boards and points that a key can see on a Corkboard server into a database (DuckDB, SQLite or PostgreSQL) or into a folder of Parquet files. The first run copies everything, later ones only what has changed, including corrections, deletions and erasures. Each run is one transaction: a run that fails or is killed changes nothing, or the next one completes it. docs/sync.md describes the tables, views and files.',
+      'Copy the events, users, boards and points that a key can see on a Corkboard server into a database (DuckDB, SQLite or PostgreSQL) or into Parquet files in a folder or in a bucket of an S3-compatible store. The first run copies everything, later ones only what has changed, including corrections, deletions and erasures. Each run is one transaction: a run that fails or is killed changes nothing, or the next one completes it. docs/sync.md describes the tables, views and files.',
     )
     .argument('<url>', 'base URL of a variant, the part before /v1/events, like https://data.example.org/a')
     .requiredOption(
       '--to <target>',
-      'duckdb:FILE, sqlite:FILE, parquet:FOLDER or postgres://user@host/database; keep passwords in PGPASSWORD or a PGPASSFILE',
+      'duckdb:FILE, sqlite:FILE, parquet:FOLDER, s3://BUCKET/PREFIX or postgres://user@host/database; keep passwords in PGPASSWORD or a PGPASSFILE, and credentials of buckets in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or in ~/.aws',
     )
     .option('--schema <name>', 'schema of the tables in PostgreSQL', readSchema, 'community')
     .option(
@@ -70,6 +70,7 @@ export function addSyncCommand(program: Command): void {
     'corkboard sync https://data.example.org/a --to duckdb:school.duckdb --key-file school.key',
     'corkboard sync https://data.example.org/a --to postgres://etl@db/warehouse --every 5m --key-file school.key',
     'corkboard sync https://data.example.org/a --to parquet:school --key-file school.key',
+    "corkboard sync https://data.example.org/a --to 's3://lake/school?region=eu-central-1' --key-file school.key",
   ]);
 }
 

@@ -32,8 +32,8 @@ class S3Bucket implements ChunkPlace {
 
   async *list(prefix: string): AsyncGenerator<readonly string[]> {
     assertChunkPrefix(prefix);
-    for await (const keys of this.#objects.list(prefix)) {
-      const names = keys.filter((key) => CHUNK_NAME.test(key));
+    for await (const objects of this.#objects.list(prefix)) {
+      const names = objects.map(({ key }) => key).filter((key) => CHUNK_NAME.test(key));
       if (names.length > 0) yield names;
     }
   }

@@ -20,6 +20,8 @@ export interface BucketBounds {
 const CONNECT_MS = 3000;
 /** How many connections to the bucket there are at most. */
 export const SOCKETS = 16;
+/** A server may send spaces until it has copied a large object. The request has its own limit. */
+const COPY_BODY_MS = 600_000;
 /** Many times the size of a chunk or of a page of a listing. */
 const BODY_LIMIT_BYTES = 8 * 2 ** 20;
 
@@ -29,6 +31,8 @@ export function openClient({ endpoint, region, pathStyle }: BucketAddress, bound
     ...(endpoint !== undefined && { endpoint }),
     ...(region !== undefined && { region }),
     forcePathStyle: pathStyle,
+    // Its warnings are not for the users of the product.
+    logger: { debug: ignore, info: ignore, warn: ignore, error: ignore },
     maxAttempts: bounds.attempts,
     // Chunks have their own digests, and compatible servers do not know those of the SDK.
     requestChecksumCalculation: 'WHEN_REQUIRED',
@@ -56,17 +60,21 @@ export function openClient({ endpoint, region, pathStyle }: BucketAddress, bound
   // The SDK returns the body unread, outside of its attempts and their time limit, so it would not
   // retry after a connection that breaks half way. So each attempt reads the whole body.
   client.middlewareStack.add(
-    (next) => async (input) => {
-      const deadline = Date.now() + bounds.attemptMs;
-      const result = await next(input);
-      const { response } = result;
-      if (hasBody(response)) response.body = Readable.from([await readBody(response.body, deadline)]);
-      return result;
-    },
+    (next, { commandName }) =>
+      async (input) => {
+        const bodyMs = commandName === 'CopyObjectCommand' ? COPY_BODY_MS : bounds.attemptMs;
+        const deadline = Date.now() + bodyMs;
+        const result = await next(input);
+        const { response } = result;
+        if (hasBody(response)) response.body = Readable.from([await readBody(response.body, deadline)]);
+        return result;
+      },
     { name: 'readWholeBody', step: 'deserialize', priority: 'low' },
   );
   return client;
 }
+
+function ignore(): void {}
 
 interface OutgoingRequest {
   readonly headers: Record<string, string>;
@@ -90,6 +98,12 @@ function replaceDigest(request: unknown): void {
   request.headers['content-md5'] = createHash('md5').update(request.body).digest('base64');
 }
 
+/** The signature of a stream covers this digest of it; otherwise it would cover no body. */
+export function signDigest(request: unknown, sha256: string): void {
+  if (typeof request !== 'object' || request === null || !('headers' in request)) return;
+  Object.assign(request.headers as object, { 'x-amz-content-sha256': sha256 });
+}
+
 function hasBody(response: unknown): response is { body: Readable } {
   return (
     typeof response === 'object' &&
@@ -111,7 +125,7 @@ async function readBody(body: Readable, deadline: number): Promise<Buffer> {
       if (lengthBytes > BODY_LIMIT_BYTES)
         throw new AppError(
           'data-unreadable',
-          'The bucket returned more bytes than a chunk has. Check that no other program writes to its prefix.',
+          'The bucket returned more bytes than expected. Check that no other program writes to its prefix.',
         );
       chunks.push(chunk);
     }

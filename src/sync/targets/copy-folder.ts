@@ -1,50 +1,40 @@
-/**
- * The files of a copy in a folder (decision 96). New files are complete before the first one is
- * renamed, and what is to be renamed and deleted is written down before. So a run that is killed
- * has changed nothing, or the next one completes it.
- */
+/** The files of a copy in a folder (decision 96), where new ones are renamed. */
 import { existsSync, statSync } from 'node:fs';
 import { chmod, chown, mkdir, open, rename, rm, rmdir, stat } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { AppError } from '../../domain/app-error.ts';
 import { hasCode, isMissing } from '../../system/file-errors.ts';
 import { readIfExists } from '../../system/if-exists.ts';
 import { synchronize } from '../../system/synchronize.ts';
 import { writeWhole } from '../../system/write-whole.ts';
-import { LISTS } from '../tables.ts';
+import {
+  CHANGE_FILE,
+  type CopyFiles,
+  EVENTS_FOLDER,
+  type FilesChange,
+  LIST_NAMES,
+  OWN_FOLDER,
+  pathOf,
+  renderJsonFile,
+  STATE_FILE,
+} from './copy-files.ts';
 import {
   type CopyFileName,
-  damaged,
-  type FolderState,
+  type FilesState,
   type RecordedChange,
   readChange,
   readState,
   renderChange,
   renderState,
-} from './folder-state.ts';
+} from './files-state.ts';
 import { refusedBy } from './sql.ts';
 
-/** Written last, and only when it changes. */
-const STATE_FILE = 'corkboard_sync.json';
-const EVENTS_FOLDER = 'events';
-/** Programs that look for Parquet files ignore folders whose name begins with a dot. */
-const OWN_FOLDER = '.corkboard';
-/** The tables that have a file each. */
-const LIST_NAMES: readonly string[] = LISTS.map(({ name }) => name);
 /** Of those of the folder, what its files and the folders inside get. The latter keep setgid. */
 const FILE_MODE = 0o644;
 const FOLDER_MODE = 0o2755;
-const MONTH_NAME = /^\d{4}-\d{2}$/;
 
-export interface FolderChange {
-  /** Complete at `nextFile`. */
-  readonly written: readonly CopyFileName[];
-  readonly removed: readonly CopyFileName[];
-  readonly state: FolderState;
-}
-
-export class CopyFolder {
+export class CopyFolder implements CopyFiles {
   readonly #path: string;
   readonly #own: string;
   /** What is in it belongs to the run that has the lock. */
@@ -70,19 +60,19 @@ export class CopyFolder {
     }
   }
 
-  file(name: CopyFileName): string {
-    if (LIST_NAMES.includes(name)) return join(this.#path, `${name}.parquet`);
-    if (MONTH_NAME.test(name)) return join(this.#path, EVENTS_FOLDER, `month=${name}`, 'events.parquet');
-    throw damaged();
+  #file(name: CopyFileName): string {
+    return join(this.#path, pathOf(name));
   }
 
-  /** Where the new content of a file is written. */
+  async readable(names: readonly CopyFileName[]): Promise<readonly string[]> {
+    return names.map((name) => this.#file(name));
+  }
+
   nextFile(name: CopyFileName): string {
     return join(this.unfinished, `${name}.next`);
   }
 
-  /** Returns the function that releases the lock. Throws `copy-refused` if a run has it. */
-  lock(): () => void {
+  async lock(): Promise<() => Promise<void>> {
     let lock: DatabaseSync | undefined;
     try {
       // The operating system releases the lock whenever the process ends.
@@ -92,14 +82,10 @@ export class CopyFolder {
       lock?.close();
       throw refusedBy('Cannot lock the folder: a different run may be using it', error);
     }
-    return () => lock.close();
+    return async () => lock.close();
   }
 
-  /**
-   * Completes or undoes a run that was killed, and makes an empty folder for unfinished files.
-   * Returns the state after the last completed run. Requires the lock.
-   */
-  async begin(): Promise<FolderState | undefined> {
+  async begin(): Promise<FilesState | undefined> {
     const text = await readIfExists(this.#changeFile);
     if (text !== undefined) {
       if (!existsSync(this.unfinished)) throw lost();
@@ -114,8 +100,7 @@ export class CopyFolder {
     return state;
   }
 
-  /** Puts the new files in place. Requires the lock. */
-  async change(change: FolderChange): Promise<void> {
+  async change(change: FilesChange): Promise<void> {
     const written = new Map<CopyFileName, number>();
     for (const name of change.written) {
       await this.#adoptPermissions(this.nextFile(name), FILE_MODE);
@@ -129,26 +114,25 @@ export class CopyFolder {
     await this.#complete({ ...change, written });
   }
 
-  /** Removes what is unfinished, unless the next run is to complete it. Requires the lock. */
   async end(): Promise<void> {
     if (this.#isRecorded) return;
     await rm(this.unfinished, { recursive: true, force: true });
   }
 
-  #checkFiles({ lists, months }: FolderState): void {
-    const lost = [...lists, ...months].map((name) => this.file(name)).find((path) => !existsSync(path));
+  #checkFiles({ lists, months }: FilesState): void {
+    const lost = [...lists, ...months].find((name) => !existsSync(this.#file(name)));
     if (lost !== undefined) {
       throw new AppError(
         'copy-refused',
-        `The copy lacks the file ${relative(this.#path, lost)}. Use an empty or a new folder.`,
+        `The copy lacks the file ${pathOf(lost)}. Use an empty or a new folder.`,
       );
     }
     // The copy is of an earlier version, which did not write this list.
-    const own = LIST_NAMES.find((name) => !lists.includes(name) && existsSync(this.file(name)));
+    const own = LIST_NAMES.find((name) => !lists.includes(name) && existsSync(this.#file(name)));
     if (own === undefined) return;
     throw new AppError(
       'copy-refused',
-      `The folder has "${own}.parquet", which does not belong to the copy. Rename yours.`,
+      `The folder has "${pathOf(own)}", which does not belong to the copy. Rename yours.`,
     );
   }
 
@@ -156,7 +140,7 @@ export class CopyFolder {
   #checkFileSystem(months: readonly CopyFileName[]): void {
     const { dev } = statSync(this.unfinished);
     const events = join(this.#path, EVENTS_FOLDER);
-    const folders = [this.#path, events, ...months.map((month) => dirname(this.file(month)))];
+    const folders = [this.#path, events, ...months.map((month) => dirname(this.#file(month)))];
     const other = folders.find((folder) => (statSync(folder, { throwIfNoEntry: false })?.dev ?? dev) !== dev);
     if (other === undefined) return;
     throw new AppError(
@@ -166,20 +150,20 @@ export class CopyFolder {
   }
 
   get #changeFile(): string {
-    return join(this.#own, 'change.json');
+    return join(this.#path, CHANGE_FILE);
   }
 
   /** Can be repeated after each of its steps. */
   async #complete({ written, removed, state }: RecordedChange): Promise<void> {
     const folders = new Set<string>([this.#path]);
     for (const [name, bytes] of written) {
-      await this.#makeFolder(dirname(this.file(name)));
+      await this.#makeFolder(dirname(this.#file(name)));
       await this.#place(name, bytes);
-      folders.add(dirname(this.file(name)));
+      folders.add(dirname(this.#file(name)));
     }
     for (const name of removed) {
-      await rm(this.file(name), { force: true });
-      if (!(await removeIfEmpty(dirname(this.file(name))))) folders.add(dirname(this.file(name)));
+      await rm(this.#file(name), { force: true });
+      if (!(await removeIfEmpty(dirname(this.#file(name))))) folders.add(dirname(this.#file(name)));
     }
     const events = join(this.#path, EVENTS_FOLDER);
     if (existsSync(events)) folders.add(events);
@@ -194,10 +178,10 @@ export class CopyFolder {
   /** `bytes`: the size of the file. A run that was killed can have put it in place already. */
   async #place(name: CopyFileName, bytes: number): Promise<void> {
     try {
-      await rename(this.nextFile(name), this.file(name));
+      await rename(this.nextFile(name), this.#file(name));
     } catch (error) {
       if (!isMissing(error)) throw error;
-      const placed = await stat(this.file(name)).catch(() => undefined);
+      const placed = await stat(this.#file(name)).catch(() => undefined);
       if (placed?.size !== bytes) throw lost();
     }
   }
@@ -223,7 +207,7 @@ export class CopyFolder {
   async #prepareJson(value: unknown): Promise<void> {
     const file = await open(this.#unfinishedJson, 'w');
     try {
-      await writeWhole(file, Buffer.from(`${JSON.stringify(value, undefined, 2)}\n`));
+      await writeWhole(file, renderJsonFile(value));
       await file.sync();
     } finally {
       await file.close();
@@ -254,7 +238,7 @@ async function removeIfEmpty(folder: string): Promise<boolean> {
 
 /** Without the state of a copy, files of its names are the user's own. */
 function refuseOtherFiles(path: string): void {
-  const isCopy = [STATE_FILE, join(OWN_FOLDER, 'change.json')].some((name) => existsSync(join(path, name)));
+  const isCopy = [STATE_FILE, CHANGE_FILE].some((name) => existsSync(join(path, name)));
   const names = [EVENTS_FOLDER, ...LIST_NAMES.map((name) => `${name}.parquet`)];
   const foreign = names.find((name) => existsSync(join(path, name)));
   if (isCopy || foreign === undefined) return;

@@ -1,18 +1,21 @@
 /** The targets of a sync, by their addresses. */
 import { AppError } from '../../domain/app-error.ts';
 import type { CopyTarget } from '../copy-target.ts';
+import type { LockTimes } from './bucket-lock.ts';
 
 export interface CopyTargetOptions {
   /** Schema in PostgreSQL. */
   readonly schema: string;
   /** Role in PostgreSQL that gets the privilege to read the copy. */
   readonly grant?: string;
+  /** Of a copy in a bucket. */
+  readonly lockTimes?: Partial<LockTimes>;
 }
 
 /** Throws `option-malformed` for an unknown address, and `copy-refused`. */
 export async function openTarget(address: string, options: CopyTargetOptions): Promise<CopyTarget> {
   const { schema, grant } = options;
-  const [, scheme = '', path = ''] = /^([a-z]+):(.+)$/s.exec(address) ?? [];
+  const [, scheme = '', path = ''] = /^([a-z0-9]+):(.+)$/s.exec(address) ?? [];
   if (grant !== undefined && !scheme.startsWith('postgres')) {
     throw new AppError(
       'option-malformed',
@@ -28,12 +31,14 @@ export async function openTarget(address: string, options: CopyTargetOptions): P
     case 'postgresql':
       return await (await import('./postgres-target.ts')).openPostgresTarget(address, schema, grant);
     case 'parquet':
-      return await (await import('./parquet-target.ts')).openParquetTarget(path);
+      return await (await import('./folder-target.ts')).openFolderTarget(path);
+    case 's3':
+      return await (await import('./bucket-target.ts')).openBucketTarget(address, options.lockTimes);
     default:
       // The address is not repeated: it may contain a password.
       throw new AppError(
         'option-malformed',
-        'The target (--to) must be like duckdb:copy.duckdb, sqlite:copy.sqlite, postgres://user@host/database or parquet:folder.',
+        'The target (--to) must be like duckdb:copy.duckdb, sqlite:copy.sqlite, postgres://user@host/database, parquet:folder or s3://bucket/prefix.',
       );
   }
 }

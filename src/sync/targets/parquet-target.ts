@@ -1,15 +1,14 @@
 /**
- * A copy in a folder of Parquet files, with one file for the events of each month (decision 96).
- * What a run receives is gathered in a DuckDB file, from which the files that change are written.
+ * A copy in Parquet files, with one file for the events of each month (decision 96). What a run
+ * receives is gathered in a DuckDB file, from which the files that change are written.
  */
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { AppError } from '../../domain/app-error.ts';
 import { literal } from '../../domain/sql-literal.ts';
 import type { CopyState, CopyTarget, CopyWriting } from '../copy-target.ts';
 import { type CopyTable, EVENTS, LISTS, TABLES } from '../tables.ts';
-import { CopyFolder, type FolderChange } from './copy-folder.ts';
+import type { CopyFiles, FilesChange } from './copy-files.ts';
 import {
   createTable,
   DUCKDB_OPTIONS,
@@ -20,7 +19,7 @@ import {
   keysOf,
   parameterValues,
 } from './duckdb-rows.ts';
-import type { FolderState } from './folder-state.ts';
+import type { FilesState } from './files-state.ts';
 import { keyNames, namesOf, quoted, refusedBy, typeOf } from './sql.ts';
 
 /** The columns by which a change set deletes or replaces events. */
@@ -28,62 +27,51 @@ const REMOVED_BY = ['actor_id', ...EVENTS.key] as const;
 /** The month of an event, in UTC, which is the time zone of the connection. */
 const MONTH_OF_EVENT = `left(CAST(CAST("timestamp" AS DATE) AS VARCHAR), 7)`;
 
-/** Creates the folder if it does not exist. Throws `option-malformed` and `copy-refused`. */
-export async function openParquetTarget(path: string): Promise<CopyTarget> {
-  if (/^[a-z0-9]+:\/\//.test(path)) {
-    throw new AppError(
-      'option-malformed',
-      'A copy in Parquet files is in a folder (--to parquet:FOLDER). Upload its files to a bucket afterwards.',
-    );
-  }
-  const absolute = resolve(path);
-  if (/[*?[\]]/.test(absolute)) {
-    throw new AppError(
-      'option-malformed',
-      'The path of the folder (--to) must not contain *, ?, [ or ], which are patterns in DuckDB.',
-    );
-  }
-  const folder = await CopyFolder.open(absolute);
+/** `place` is what holds the files, in messages. */
+export function parquetTarget(files: CopyFiles, place: string): Pick<CopyTarget, 'transact'> {
   return {
     async transact(change) {
-      const release = folder.lock();
+      const release = await files.lock();
       try {
-        await transact(folder, change);
+        await transact(files, place, change);
       } finally {
-        release();
+        await release();
       }
     },
-    close: async () => undefined,
   };
 }
 
-async function transact(folder: CopyFolder, change: Parameters<CopyTarget['transact']>[0]): Promise<void> {
-  const before = await folder.begin().catch((error: unknown) => {
-    throw refusedBy('Cannot use the folder', error);
+async function transact(
+  files: CopyFiles,
+  place: string,
+  change: Parameters<CopyTarget['transact']>[0],
+): Promise<void> {
+  const before = await files.begin().catch((error: unknown) => {
+    throw refusedBy(`Cannot use the ${place}`, error);
   });
   try {
-    const received = await Received.open(folder);
+    const received = await Received.open(files);
     try {
       const state = await change(received.writing, before);
       await received.finish();
-      await publish(folder, received, before, state);
+      await publish(files, received, before, state);
     } finally {
       received.close();
     }
   } finally {
-    await folder.end();
+    await files.end();
   }
 }
 
 async function publish(
-  folder: CopyFolder,
+  files: CopyFiles,
   received: Received,
-  before: FolderState | undefined,
+  before: FilesState | undefined,
   state: CopyState,
 ): Promise<void> {
   try {
     const change = await received.write(before, state);
-    if (change !== undefined) await folder.change(change);
+    if (change !== undefined) await files.change(change);
   } catch (error) {
     throw refusedBy('Cannot write the files of the copy', error);
   }
@@ -91,21 +79,21 @@ async function publish(
 
 /** What a run has received so far. */
 class Received {
-  readonly #folder: CopyFolder;
+  readonly #files: CopyFiles;
   readonly #instance: DuckDBInstance;
   readonly #connection: DuckDBConnection;
   /** The tables that are filled again. */
   readonly #cleared = new Set<CopyTable>();
 
-  private constructor(folder: CopyFolder, instance: DuckDBInstance, connection: DuckDBConnection) {
-    this.#folder = folder;
+  private constructor(files: CopyFiles, instance: DuckDBInstance, connection: DuckDBConnection) {
+    this.#files = files;
     this.#instance = instance;
     this.#connection = connection;
   }
 
-  static async open(folder: CopyFolder): Promise<Received> {
-    const instance = await DuckDBInstance.create(join(folder.unfinished, 'received.duckdb'), DUCKDB_OPTIONS);
-    const received = new Received(folder, instance, await instance.connect());
+  static async open(files: CopyFiles): Promise<Received> {
+    const instance = await DuckDBInstance.create(join(files.unfinished, 'received.duckdb'), DUCKDB_OPTIONS);
+    const received = new Received(files, instance, await instance.connect());
     await received.#run(`SET TimeZone = 'UTC'; ${TABLES.map(createTable).join(' ')} ${REMOVED_SQL}`);
     return received;
   }
@@ -139,7 +127,7 @@ class Received {
   }
 
   /** Writes the files that change. Undefined if none does, and the state is the same. */
-  async write(before: FolderState | undefined, state: CopyState): Promise<FolderChange | undefined> {
+  async write(before: FilesState | undefined, state: CopyState): Promise<FilesChange | undefined> {
     const written: string[] = [];
     for (const table of LISTS) {
       if (before?.lists.includes(table.name) && !this.#cleared.has(table)) continue;
@@ -151,7 +139,7 @@ class Received {
     const kept = this.#cleared.has(EVENTS) ? [] : former;
     const months = new Set(kept);
     for (const month of await this.#changedMonths(kept)) {
-      const events = await this.#writeFile(month, this.#eventsOf(month, kept));
+      const events = await this.#writeFile(month, await this.#eventsOf(month, kept));
       months.delete(month);
       if (events === 0) continue;
       months.add(month);
@@ -172,10 +160,9 @@ class Received {
   async #changedMonths(kept: readonly string[]): Promise<readonly string[]> {
     const received = await this.#texts(`SELECT DISTINCT ${MONTH_OF_EVENT} FROM events ORDER BY ALL`);
     if (kept.length === 0 || !(await this.#hasRemoved())) return received;
-    const files = kept.map((month) => this.#literalOf(month)).join(', ');
+    const files = await this.#reading(kept, [...REMOVED_BY, 'timestamp']);
     const touched = await this.#texts(
-      `SELECT DISTINCT ${MONTH_OF_EVENT} FROM read_parquet([${files}], hive_partitioning = false)
-       WHERE ${TOUCHED} ORDER BY ALL`,
+      `SELECT DISTINCT ${MONTH_OF_EVENT} FROM ${files} WHERE ${TOUCHED} ORDER BY ALL`,
     );
     return [...new Set([...received, ...touched])].sort();
   }
@@ -185,23 +172,26 @@ class Received {
     return (await this.#texts(`SELECT ${counts.join(' + ')}`))[0] !== '0';
   }
 
-  #eventsOf(month: string, kept: readonly string[]): string {
+  async #eventsOf(month: string, kept: readonly string[]): Promise<string> {
     const names = namesOf(EVENTS);
-    const received = `SELECT ${names} FROM events WHERE "timestamp" >= TIMESTAMPTZ '${month}-01 00:00:00+00'
-      AND "timestamp" < TIMESTAMPTZ '${month}-01 00:00:00+00' + INTERVAL 1 MONTH`;
-    const untouched = `SELECT ${names} FROM read_parquet(${this.#literalOf(month)}, hive_partitioning = false)
-      WHERE NOT (${TOUCHED})`;
-    const parts = kept.includes(month) ? [untouched, received] : [received];
+    const parts = [
+      `SELECT ${names} FROM events WHERE "timestamp" >= TIMESTAMPTZ '${month}-01 00:00:00+00'
+        AND "timestamp" < TIMESTAMPTZ '${month}-01 00:00:00+00' + INTERVAL 1 MONTH`,
+    ];
+    if (kept.includes(month))
+      parts.unshift(`SELECT ${names} FROM ${await this.#reading([month])} WHERE NOT (${TOUCHED})`);
     return `SELECT * FROM (${parts.join(' UNION ALL ')}) ORDER BY "timestamp", ${keyNames(EVENTS)}`;
   }
 
-  #literalOf(month: string): string {
-    return literal(this.#folder.file(month));
+  /** The months as a table that has the columns; absent: all of them. */
+  async #reading(months: readonly string[], columns?: readonly string[]): Promise<string> {
+    const paths = await this.#files.readable(months, columns);
+    return `read_parquet([${paths.map(literal).join(', ')}], hive_partitioning = false)`;
   }
 
   /** Returns the number of rows; without any there is no file. */
   async #writeFile(name: string, rows: string): Promise<number> {
-    const path = this.#folder.nextFile(name);
+    const path = this.#files.nextFile(name);
     const copied = await this.#connection.run(
       `COPY (${rows}) TO ${literal(path)} (FORMAT parquet, COMPRESSION zstd)`,
     );
