@@ -18,10 +18,14 @@ export interface CopyPlace {
   rows(table: string): Promise<readonly CopyRow[]>;
 }
 
-/** A copy in a database. */
-export interface DatabasePlace extends CopyPlace {
+/** A copy that can be larger than the memory. */
+export interface LargePlace extends CopyPlace {
   /** The same as `rows`, many at a time. */
   read(table: string): AsyncIterable<readonly CopyRow[]>;
+}
+
+/** A copy in a database. */
+export interface DatabasePlace extends LargePlace {
   /** The result of a query, with values as in `rows`, and days as texts. */
   query(sql: string): Promise<readonly CopyRow[]>;
   /** Names and types of the columns of a table or view, in their order. */
@@ -46,7 +50,7 @@ export const DATABASES: readonly PlaceKind<DatabasePlace>[] = [
       const path = join(folder, `${randomUUID()}.duckdb`);
       return {
         address: `duckdb:${path}`,
-        read: (table) => readDuckdb(path, table),
+        read: (table) => readDuckdb(path, `FROM ${table}`),
         rows: (table) => queryDuckdb(path, `FROM ${table}`),
         query: (sql) => queryDuckdb(path, sql),
         columns: async (relation) =>
@@ -97,11 +101,15 @@ export const DATABASES: readonly PlaceKind<DatabasePlace>[] = [
 ];
 
 /** A folder of Parquet files. */
-export const PARQUET: PlaceKind<CopyPlace & { readonly path: string }> = {
+export const PARQUET: PlaceKind<LargePlace & { readonly path: string }> = {
   name: 'Parquet',
   async make(folder) {
     const path = join(folder, randomUUID());
-    return { path, address: `parquet:${path}`, rows: (table) => rowsOfFiles(path, table) };
+    return {
+      ...{ path, address: `parquet:${path}` },
+      rows: (table) => rowsOfFiles(path, table),
+      read: (table) => readFiles(path, table),
+    };
   },
 };
 
@@ -136,9 +144,23 @@ async function rowsOfObjects(
 
 /** Reads what a program finds by its pattern. A folder without events has no such files. */
 export async function rowsOfFiles(path: string, table: string): Promise<readonly CopyRow[]> {
-  const pattern = join(path, table === 'events' ? 'events/month=*/*.parquet' : `${table}.parquet`);
+  const pattern = patternOf(path, table);
   if (table === 'events' && globSync(pattern).length === 0) return [];
-  return await queryFiles(`FROM read_parquet('${pattern}', hive_partitioning = false)`);
+  return await queryFiles(fromFiles(pattern));
+}
+
+/** Nothing if there are no files. */
+async function* readFiles(path: string, table: string): AsyncGenerator<readonly CopyRow[]> {
+  const pattern = patternOf(path, table);
+  if (globSync(pattern).length > 0) yield* readDuckdb(':memory:', fromFiles(pattern));
+}
+
+function patternOf(path: string, table: string): string {
+  return join(path, table === 'events' ? 'events/month=*/*.parquet' : `${table}.parquet`);
+}
+
+function fromFiles(pattern: string): string {
+  return `FROM read_parquet('${pattern}', hive_partitioning = false)`;
 }
 
 /** The result of a query on files. */
@@ -161,11 +183,11 @@ async function runInPostgres(url: string, sql: string): Promise<void> {
   await client.end();
 }
 
-async function* readDuckdb(path: string, table: string): AsyncGenerator<CopyRow[]> {
-  const instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });
+async function* readDuckdb(path: string, sql: string): AsyncGenerator<CopyRow[]> {
+  const instance = await DuckDBInstance.create(path, optionsFor(path));
   const connection = await instance.connect();
   try {
-    const result = await connection.stream(`FROM ${table}`);
+    const result = await connection.stream(sql);
     for await (const rows of result.yieldRowObjects()) yield rows.map((row) => mapped(row, plain));
   } finally {
     connection.closeSync();
@@ -174,8 +196,7 @@ async function* readDuckdb(path: string, table: string): AsyncGenerator<CopyRow[
 }
 
 async function queryDuckdb(path: string, sql: string): Promise<CopyRow[]> {
-  const options = path === ':memory:' ? {} : { access_mode: 'READ_ONLY' };
-  const instance = await DuckDBInstance.create(path, options);
+  const instance = await DuckDBInstance.create(path, optionsFor(path));
   const connection = await instance.connect();
   try {
     const reader = await connection.runAndReadAll(sql);
@@ -184,6 +205,10 @@ async function queryDuckdb(path: string, sql: string): Promise<CopyRow[]> {
     connection.closeSync();
     instance.closeSync();
   }
+}
+
+function optionsFor(path: string): Record<string, string> {
+  return path === ':memory:' ? {} : { access_mode: 'READ_ONLY' };
 }
 
 function plain(value: DuckDBValue): unknown {

@@ -1,12 +1,13 @@
 /** Digests of the rows of a copy and of a server, which do not depend on their order. */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import type { CopyRow, DatabasePlace } from './copies.ts';
+import type { CopyRow, LargePlace } from './copies.ts';
 import { exportedEvents, exportedLists } from './exported.ts';
 
-/** One text for each table. */
+/** One text for each file that the copy has in a folder. */
 export interface CopyDigest {
-  readonly events: string;
+  /** By their months. */
+  readonly events: Readonly<Record<string, string>>;
   readonly users: string;
   readonly boards: string;
   readonly points: string;
@@ -37,41 +38,67 @@ const MISSING = /does not exist|no such table|unable to open database file/;
 /** A table without rows. */
 const NOTHING = new RowSum().text;
 export const EMPTY_DIGEST: CopyDigest = {
-  ...{ events: NOTHING, users: NOTHING, boards: NOTHING, points: NOTHING },
+  ...{ events: {}, users: NOTHING, boards: NOTHING, points: NOTHING },
 };
 
+/** Whether each list and each month is as in one of the two. */
+export function isMixtureOf(found: CopyDigest, one: CopyDigest, other: CopyDigest): boolean {
+  const [parts, ...states] = [found, one, other].map(
+    ({ events, ...lists }) => new Map(Object.entries({ ...events, ...lists })),
+  );
+  const names = new Set([...(parts?.keys() ?? []), ...states.flatMap((state) => [...state.keys()])]);
+  return [...names].every((name) => states.some((state) => state.get(name) === parts?.get(name)));
+}
+
+/** The sums of the rows of each month, in UTC. */
+class MonthSums {
+  readonly #sums = new Map<string, RowSum>();
+
+  add(row: CopyRow): void {
+    const month = new Date(Number(row['timestamp'])).toISOString().slice(0, 7);
+    const sum = this.#sums.get(month) ?? new RowSum();
+    sum.add(row);
+    this.#sums.set(month, sum);
+  }
+
+  get texts(): Readonly<Record<string, string>> {
+    return Object.fromEntries([...this.#sums].sort().map(([month, { text }]) => [month, text]));
+  }
+}
+
 /** Without `sync_id`, which an export lacks. Tables that do not exist have no rows. */
-export async function digestOfCopy(place: DatabasePlace): Promise<CopyDigest> {
-  const digestOf = async (table: string) => {
-    const sum = new RowSum();
-    const ids = new Set<unknown>();
-    try {
-      for await (const rows of place.read(table)) {
-        for (const { sync_id, ...row } of rows) {
-          if (sync_id !== undefined && ids.size === ids.add(sync_id).size)
-            throw new Error('a repeated event');
-          sum.add(row);
-        }
-      }
-    } catch (error) {
-      if (!MISSING.test(String(error))) throw error;
-    }
-    return sum.text;
-  };
-  return {
-    events: await digestOf('events'),
-    users: await digestOf('users'),
-    boards: await digestOf('boards'),
-    points: await digestOf('points'),
-  };
+export async function digestOfCopy(place: LargePlace): Promise<CopyDigest> {
+  const events = new MonthSums();
+  const ids = new Set<unknown>();
+  for await (const { sync_id, ...row } of rowsIn(place, 'events')) {
+    if (ids.size === ids.add(sync_id).size) throw new Error('a repeated event');
+    events.add(row);
+  }
+  const lists = await Promise.all(
+    ['users', 'boards', 'points'].map(async (table) => {
+      const sum = new RowSum();
+      for await (const row of rowsIn(place, table)) sum.add(row);
+      return sum.text;
+    }),
+  );
+  const [users = '', boards = '', points = ''] = lists;
+  return { events: events.texts, users, boards, points };
+}
+
+async function* rowsIn(place: LargePlace, table: string): AsyncGenerator<CopyRow> {
+  try {
+    for await (const rows of place.read(table)) yield* rows;
+  } catch (error) {
+    if (!MISSING.test(String(error))) throw error;
+  }
 }
 
 export async function digestOfServer(baseUrl: string, key: string): Promise<CopyDigest> {
-  const events = new RowSum();
+  const events = new MonthSums();
   for await (const event of exportedEvents(baseUrl, key)) events.add(event);
   const lists = await exportedLists(baseUrl, key);
   const { users, boards, points } = lists;
-  return { events: events.text, users: sumOf(users), boards: sumOf(boards), points: sumOf(points) };
+  return { events: events.texts, users: sumOf(users), boards: sumOf(boards), points: sumOf(points) };
 }
 
 function sumOf(rows: readonly CopyRow[]): string {
