@@ -114,32 +114,34 @@ export const PARQUET: PlaceKind<LargePlace & { readonly path: string }> = {
 };
 
 /** A bucket of Parquet files, under a prefix of its own. */
-export const BUCKET: PlaceKind<CopyPlace & { readonly objects: TestObjects }> = {
+export const BUCKET: PlaceKind<LargePlace & { readonly objects: TestObjects }> = {
   name: 'a bucket',
   async make(folder) {
     const bucket = await sharedBucket();
     Object.assign(process.env, bucket.env);
     const address = bucket.address.replace('?', `/${randomUUID()}?`);
     const objects = new TestObjects(address);
-    return { address, objects, rows: (table) => rowsOfObjects(objects, folder, table) };
+    return {
+      ...{ address, objects },
+      rows: async (table) => rowsOfFiles(await downloadTable(objects, folder, table), table),
+      async *read(table) {
+        yield* readFiles(await downloadTable(objects, folder, table), table);
+      },
+    };
   },
 };
 
 export const PLACES: readonly PlaceKind[] = [...DATABASES, PARQUET, BUCKET];
 
-/** Downloads what a program finds by its pattern. */
-async function rowsOfObjects(
-  objects: TestObjects,
-  folder: string,
-  table: string,
-): Promise<readonly CopyRow[]> {
+/** Downloads what a program finds by its pattern, into a new folder. */
+async function downloadTable(objects: TestObjects, folder: string, table: string): Promise<string> {
   const path = join(folder, randomUUID());
   for (const key of await objects.keys()) {
     if (!matchesGlob(key, table === 'events' ? 'events/month=*/*.parquet' : `${table}.parquet`)) continue;
     await mkdir(dirname(join(path, key)), { recursive: true });
     await writeFile(join(path, key), await objects.get(key));
   }
-  return await rowsOfFiles(path, table);
+  return path;
 }
 
 /** Reads what a program finds by its pattern. A folder without events has no such files. */
