@@ -11,11 +11,23 @@ import { IS_LONG } from '../long.ts';
 import { type Fault, FaultProxy, sendError } from '../s3/fault-proxy.ts';
 import { until } from '../server/stand.ts';
 import { sharedBucket } from '../shared-servers.ts';
+import {
+  assertNothingUnfinished,
+  type BucketPlace,
+  behind,
+  CHANGE,
+  event,
+  FIRST,
+  firstCopyIn,
+  HOLDER,
+  MOVED,
+  SECOND,
+  START,
+} from './bucket-copy.ts';
 import { BUCKET } from './copies.ts';
-import { assertMonths, eventsIn, LOCK_TIMES, NO_CHANGES, runWith, type ScriptedEvent } from './scripted.ts';
+import { assertMonths, eventsIn, LOCK_TIMES, NO_CHANGES, runWith } from './scripted.ts';
 
 const folder = temporaryFolder();
-const HOLDER = '.corkboard/holder';
 /** Objects in the order of a listing. */
 const BEFORE_MONTHS = ['boards.parquet', 'corkboard_sync.json'];
 const AFTER_MONTHS = ['points.parquet', 'users.parquet'];
@@ -23,42 +35,9 @@ const AFTER_MONTHS = ['points.parquet', 'users.parquet'];
 const STEP = IS_LONG ? 1 : 4;
 const RUN = '01234567-89ab-cdef-0123-456789abcdef';
 
-function event(id: string, day: string, actor = 1, title = 'Board'): ScriptedEvent {
-  return { id, actor, instantMs: Date.parse(`${day}T12:00:00Z`), title };
-}
-
-/** Events in January, February and March. */
-const FIRST = [event('a', '2018-01-05'), event('b', '2018-02-05', 2), event('c', '2018-03-05', 2)];
-const START = [{ ...NO_CHANGES, startsAnew: true, events: FIRST }];
-/** Moves the event of January to April, and deletes that of March. */
-const MOVED = event('a', '2018-04-05');
-const CHANGE = [{ ...NO_CHANGES, deleted: ['c'], events: [MOVED, event('d', '2018-02-06')] }];
-const SECOND = [MOVED, FIRST[1]!, event('d', '2018-02-06')];
-
 const monthFile = (month: string) => `events/month=${month}/events.parquet`;
 
-async function firstCopy() {
-  const place = await BUCKET.make(folder);
-  await runWith(place, START, 'first');
-  return place;
-}
-
-type Place = Awaited<ReturnType<typeof firstCopy>>;
-
-async function assertNothingUnfinished({ objects }: Place): Promise<void> {
-  const keys = await objects.keys();
-  assert.deepEqual(
-    keys.filter((key) => key.startsWith('.corkboard/')),
-    [HOLDER],
-  );
-}
-
-/** The same place behind a proxy. */
-function behind(proxy: FaultProxy, place: Place): Place {
-  const url = new URL(place.address);
-  url.searchParams.set('endpoint', proxy.endpoint);
-  return { ...place, address: String(url) };
-}
+const firstCopy = () => firstCopyIn(folder);
 
 describe('a copy in a bucket', () => {
   it('has an object for each month, lists, its state, and nothing else that programs read', async () => {
@@ -266,7 +245,7 @@ describe('a bucket with requests that fail', () => {
   });
 });
 
-async function refused(place: Place, message: RegExp): Promise<void> {
+async function refused(place: BucketPlace, message: RegExp): Promise<void> {
   await assert.rejects(runWith(place, [NO_CHANGES], 'last'), { code: 'copy-refused', message });
 }
 
@@ -298,11 +277,14 @@ describe('a prefix of a bucket that is no copy', () => {
 
   it('is refused if its state is damaged, of a later version, or lacks an object', async () => {
     for (const [damage, message] of [
-      [({ objects }: Place) => objects.put('corkboard_sync.json', '{"source'), /are damaged/],
-      [({ objects }: Place) => objects.put('corkboard_sync.json', '{"format":2}'), /a later version/],
-      [({ objects }: Place) => objects.put('.corkboard/change.json', '{"written":{}}'), /are damaged/],
-      [({ objects }: Place) => objects.delete(monthFile('2018-02')), /lacks the file events\/month=2018-02/],
-      [({ objects }: Place) => objects.delete('users.parquet'), /lacks the file users\.parquet/],
+      [({ objects }: BucketPlace) => objects.put('corkboard_sync.json', '{"source'), /are damaged/],
+      [({ objects }: BucketPlace) => objects.put('corkboard_sync.json', '{"format":2}'), /a later version/],
+      [({ objects }: BucketPlace) => objects.put('.corkboard/change.json', '{"written":{}}'), /are damaged/],
+      [
+        ({ objects }: BucketPlace) => objects.delete(monthFile('2018-02')),
+        /lacks the file events\/month=2018-02/,
+      ],
+      [({ objects }: BucketPlace) => objects.delete('users.parquet'), /lacks the file users\.parquet/],
     ] as const) {
       const place = await firstCopy();
       await damage(place);

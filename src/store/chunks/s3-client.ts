@@ -63,9 +63,10 @@ export function openClient({ endpoint, region, pathStyle }: BucketAddress, bound
     (next, { commandName }) =>
       async (input) => {
         const bodyMs = commandName === 'CopyObjectCommand' ? COPY_BODY_MS : bounds.attemptMs;
-        const deadline = Date.now() + bodyMs;
         const result = await next(input);
         const { response } = result;
+        // Not from the beginning of the request: an upload has a limit of its own.
+        const deadline = Date.now() + bodyMs;
         if (hasBody(response)) response.body = Readable.from([await readBody(response.body, deadline)]);
         return result;
       },

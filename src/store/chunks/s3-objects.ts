@@ -26,7 +26,7 @@ const BOUNDS: BucketBounds = { attempts: 5, attemptMs: 10_000, requestMs: 30_000
 const DELETE_BATCH = 100;
 
 /** The slowest upload, and the slowest copy within the bucket, for which a request waits. */
-const UPLOAD_BYTES_PER_MS = 1024;
+const UPLOAD_BYTES_PER_MS = 64;
 const COPY_BYTES_PER_MS = 8 * 1024;
 const PAUSE_MS = 200;
 

@@ -113,7 +113,26 @@ export class CopyBucket implements CopyFiles {
     await this.#held.assertHeld();
     this.#isRecorded = true;
     await this.#objects.put(CHANGE_FILE, renderJsonFile(renderChange(change)));
+    try {
+      await this.#held.assertHeld();
+    } catch (error) {
+      await this.#withdrawLost(change);
+      throw error;
+    }
     await this.#complete(change);
+  }
+
+  /**
+   * A different run that took the lock before this change was written down has deleted the uploads.
+   * Nothing has been copied then, but later runs could not complete the change. A run that has seen
+   * it deletes it before the uploads.
+   */
+  async #withdrawLost(change: RecordedChange): Promise<void> {
+    const recorded = await this.#objects.get(CHANGE_FILE);
+    if (recorded === undefined || readChange(Buffer.from(recorded).toString()).run !== change.run) return;
+    await this.#find();
+    const isLost = [...change.written.keys()].some((name) => !this.#found.has(uploadKey(change, name)));
+    if (isLost) await this.#objects.delete([CHANGE_FILE]);
   }
 
   /** Does not fail: the next run removes what is left in the bucket. */
@@ -188,16 +207,20 @@ export class CopyBucket implements CopyFiles {
     await this.#objects.delete(change.removed.map(pathOf));
     await this.#held.assertHeld();
     await this.#objects.put(STATE_FILE, renderJsonFile(renderState(change.state)));
+    await this.#held.assertHeld();
     await this.#objects.delete([CHANGE_FILE]);
     this.#isRecorded = false;
     await this.#objects.delete([...change.written.keys()].map((name) => uploadKey(change, name)));
   }
 }
 
-/** Where a run uploads a file. Throws `copy-refused` for a damaged change. */
+/**
+ * Where a run uploads a file; patterns for Parquet files do not find it. Throws `copy-refused` for
+ * a damaged change.
+ */
 function uploadKey({ run = '' }: Pick<RecordedChange, 'run'>, name: CopyFileName): string {
   if (!isRun(run)) throw damaged();
-  return `${OWN}${UNFINISHED}${run}/${pathOf(name).replaceAll('/', '-')}`;
+  return `${OWN}${UNFINISHED}${run}/${pathOf(name).replaceAll('/', '-')}.next`;
 }
 
 function isUnfinished(key: string): boolean {

@@ -1,0 +1,98 @@
+/** Runs in a bucket that a different run has replaced, because they did not renew their lock. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseBucketAddress } from '../../src/store/chunks/bucket-address.ts';
+import { S3Objects } from '../../src/store/chunks/s3-objects.ts';
+import { temporaryFolder } from '../cli/command.ts';
+import { type Fault, FaultProxy, send, sendError } from '../s3/fault-proxy.ts';
+import { sharedBucket } from '../shared-servers.ts';
+import { assertNothingUnfinished, behind, CHANGE, event, FIRST, firstCopyIn, SECOND } from './bucket-copy.ts';
+import { BUCKET } from './copies.ts';
+import { eventsIn, NO_CHANGES, runWith } from './scripted.ts';
+
+const folder = temporaryFolder();
+
+describe('a run in a bucket that is replaced by a different one', () => {
+  let proxy: FaultProxy;
+  let other: FaultProxy;
+  before(async () => {
+    const { endpoint } = await sharedBucket();
+    proxy = await FaultProxy.start(endpoint);
+    other = await FaultProxy.start(endpoint);
+  });
+  after(async () => {
+    await proxy.close();
+    await other.close();
+  });
+
+  /**
+   * `act` comes before the request that stores the object, or after it. From then on the run does
+   * not renew its lock.
+   */
+  function cutOffAt(key: string, when: 'before' | 'after', act: () => Promise<void>): Fault {
+    let isCutOff = false;
+    return async ({ request: { method, url = '' }, response, forward }) => {
+      if (method !== 'PUT') return false;
+      if (isCutOff && url.includes('/locks/')) return sendError(response, 403, 'AccessDenied');
+      if (isCutOff || !url.includes(key)) return false;
+      isCutOff = true;
+      if (when === 'before') await act();
+      const reply = await forward();
+      if (when === 'after') await act();
+      send(response, reply);
+      return true;
+    };
+  }
+
+  it('before its change is written down withdraws the change, whose uploads are gone', async () => {
+    const place = await firstCopyIn(folder);
+    proxy.fault = cutOffAt('change.json', 'before', () => runWith(place, [], 'first').then(() => undefined));
+    const replaced = runWith(behind(proxy, place), CHANGE, 'second');
+    await assert.rejects(replaced, { code: 'copy-refused', message: /A different run has continued/ });
+    assert.deepEqual(eventsIn(await place.rows('events')), FIRST);
+    await runWith(place, CHANGE, 'second');
+    assert.deepEqual(eventsIn(await place.rows('events')), SECOND);
+    await assertNothingUnfinished(place);
+  });
+
+  it('after it has stored its state leaves the change of the other to those that complete it', async () => {
+    const place = await firstCopyIn(folder);
+    const later = [event('e', '2018-05-05'), event('f', '2018-06-05')];
+    const third = [{ ...NO_CHANGES, events: later }];
+    other.fault = ({ request: { headers, url = '' }, response }) =>
+      headers['x-amz-copy-source'] !== undefined &&
+      decodeURIComponent(url).includes('month=2018-06') &&
+      sendError(response, 403, 'AccessDenied');
+    proxy.fault = cutOffAt('corkboard_sync.json', 'after', async () => {
+      await assert.rejects(runWith(behind(other, place), third, 'third'), { code: 'data-unreadable' });
+    });
+    const replaced = runWith(behind(proxy, place), CHANGE, 'second');
+    await assert.rejects(replaced, { code: 'copy-refused', message: /A different run has continued/ });
+    await runWith(place, third, 'third');
+    assert.deepEqual(eventsIn(await place.rows('events')), [...SECOND, ...later]);
+    await assertNothingUnfinished(place);
+  });
+
+  it('sends a file for longer than other requests take', async () => {
+    const place = await BUCKET.make(folder);
+    const path = join(folder, randomUUID());
+    await writeFile(path, Buffer.alloc(200_000));
+    let puts = 0;
+    proxy.fault = async ({ response }) => {
+      puts += 1;
+      await pause(1500);
+      // Without its length, so that the response ends later than it begins.
+      response.writeHead(200, { etag: '"x"' }).flushHeaders();
+      await pause(20);
+      return response.end().writableEnded;
+    };
+    const objects = new S3Objects(parseBucketAddress(behind(proxy, place).address), { attemptMs: 1000 });
+    await objects.putFile('slow', path);
+    objects.close();
+    assert.equal(puts, 1);
+  });
+});
