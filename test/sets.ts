@@ -33,7 +33,7 @@ export const SETS = {
     'test/organization-folders.test.ts',
     'test/{pull,sync}/kill.test.ts',
     'test/sync/{bucket,bucket-replaced,endless,oulad}.test.ts',
-    'test/store/{away,bucket-faults,failover,faulty-place}.test.ts',
+    'test/store/{away,bucket-faults,bucket-objects,failover,faulty-place}.test.ts',
   ],
   /** Commands on whole data folders and databases, and copies between them. */
   places: [

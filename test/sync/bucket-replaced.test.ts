@@ -1,17 +1,10 @@
 /** Runs in a bucket that a different run has replaced, because they did not renew their lock. */
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
-import { parseBucketAddress } from '../../src/store/chunks/bucket-address.ts';
-import { S3Objects } from '../../src/store/chunks/s3-objects.ts';
 import { temporaryFolder } from '../cli/command.ts';
 import { type Fault, FaultProxy, send, sendError } from '../s3/fault-proxy.ts';
 import { sharedBucket } from '../shared-servers.ts';
 import { assertNothingUnfinished, behind, CHANGE, event, FIRST, firstCopyIn, SECOND } from './bucket-copy.ts';
-import { BUCKET } from './copies.ts';
 import { eventsIn, NO_CHANGES, runWith } from './scripted.ts';
 
 const folder = temporaryFolder();
@@ -75,24 +68,5 @@ describe('a run in a bucket that is replaced by a different one', () => {
     await runWith(place, third, 'third');
     assert.deepEqual(eventsIn(await place.rows('events')), [...SECOND, ...later]);
     await assertNothingUnfinished(place);
-  });
-
-  it('sends a file for longer than other requests take', async () => {
-    const place = await BUCKET.make(folder);
-    const path = join(folder, randomUUID());
-    await writeFile(path, Buffer.alloc(200_000));
-    let puts = 0;
-    proxy.fault = async ({ response }) => {
-      puts += 1;
-      await pause(1500);
-      // Without its length, so that the response ends later than it begins.
-      response.writeHead(200, { etag: '"x"' }).flushHeaders();
-      await pause(20);
-      return response.end().writableEnded;
-    };
-    const objects = new S3Objects(parseBucketAddress(behind(proxy, place).address), { attemptMs: 1000 });
-    await objects.putFile('slow', path);
-    objects.close();
-    assert.equal(puts, 1);
   });
 });

@@ -11,7 +11,7 @@ import type { BucketAddress } from './bucket-address.ts';
 export interface BucketBounds {
   /** How often a request is sent, including the first time. */
   readonly attempts: number;
-  /** From sending a request until its response has arrived. */
+  /** From sending a request until its response begins, and again until the response has arrived. */
   readonly attemptMs: number;
   /** For all attempts of a request, including the pauses between them. */
   readonly requestMs: number;

@@ -127,15 +127,16 @@ export class S3Objects {
     const command = new GetObjectCommand({ ...this.#place(key), Range: range, IfMatch: etag });
     const bytes = await this.#send(
       async (client, options) => {
-        const { Body } = await client.send(command, options);
-        return await Body?.transformToByteArray();
+        const { Body, ETag } = await client.send(command, options);
+        // Some compatible servers ignore the condition.
+        return isSameTag(ETag, etag) ? await Body?.transformToByteArray() : undefined;
       },
       { isExpected: hasChanged },
     );
     if (bytes?.length === length) return bytes;
     throw new AppError(
       'data-unreadable',
-      `The object ${key} in the bucket has been replaced or deleted while it was read.`,
+      `The object ${key} in the bucket has been replaced or deleted while it was read. Try again.`,
     );
   }
 
@@ -253,6 +254,11 @@ function absentKey(error: unknown): boolean {
 
 function hasChanged(error: unknown): boolean {
   return absentKey(error) || readTrouble(error)?.status === 412;
+}
+
+/** Some servers send tags without quotes in listings, and some send none with an object. */
+function isSameTag(one: string | undefined, other: string): boolean {
+  return one === undefined || one.replaceAll('"', '') === other.replaceAll('"', '');
 }
 
 /** Some servers delete one object at a time, or require digests that the SDK does not send. */
