@@ -1,5 +1,6 @@
 /** Runs in a bucket that a different run has replaced, because they did not renew their lock. */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { temporaryFolder } from '../cli/command.ts';
 import { type Fault, FaultProxy, send, sendError } from '../s3/fault-proxy.ts';
@@ -41,16 +42,24 @@ describe('a run in a bucket that is replaced by a different one', () => {
     };
   }
 
-  it('before its change is written down withdraws the change, whose uploads are gone', async () => {
-    const place = await firstCopyIn(folder);
-    proxy.fault = cutOffAt('change.json', 'before', () => runWith(place, [], 'first').then(() => undefined));
-    const replaced = runWith(behind(proxy, place), CHANGE, 'second');
-    await assert.rejects(replaced, { code: 'copy-refused', message: /A different run has continued/ });
-    assert.deepEqual(eventsIn(await place.rows('events')), FIRST);
-    await runWith(place, CHANGE, 'second');
-    assert.deepEqual(eventsIn(await place.rows('events')), SECOND);
-    await assertNothingUnfinished(place);
-  });
+  for (const [what, change, after] of [
+    ['whose uploads are gone', CHANGE, SECOND],
+    ['which only removes a file', [{ ...NO_CHANGES, deleted: ['a'] }], FIRST.slice(1)],
+  ] as const) {
+    it(`before its change is written down withdraws the change, ${what}`, async () => {
+      const place = await firstCopyIn(folder);
+      proxy.fault = cutOffAt('change.json', 'before', () =>
+        runWith(place, [], 'first').then(() => undefined),
+      );
+      const replaced = runWith(behind(proxy, place), change, 'second');
+      await assert.rejects(replaced, { code: 'copy-refused', message: /A different run has continued/ });
+      assert.deepEqual(eventsIn(await place.rows('events')), FIRST);
+      await assertNothingUnfinished(place);
+      await runWith(place, change, 'second');
+      assert.deepEqual(eventsIn(await place.rows('events')), after);
+      await assertNothingUnfinished(place);
+    });
+  }
 
   it('after it has stored its state leaves the change of the other to those that complete it', async () => {
     const place = await firstCopyIn(folder);
@@ -68,5 +77,24 @@ describe('a run in a bucket that is replaced by a different one', () => {
     await runWith(place, third, 'third');
     assert.deepEqual(eventsIn(await place.rows('events')), [...SECOND, ...later]);
     await assertNothingUnfinished(place);
+  });
+
+  it('before its change is written down can store it even after the other has looked for one', async () => {
+    const place = await firstCopyIn(folder);
+    const state = JSON.parse(`${await place.objects.get('corkboard_sync.json')}`);
+    const late = { run: randomUUID(), written: { '2018-02': 7 }, removed: ['2018-01'], state };
+    await place.objects.put(`.corkboard/unfinished/${late.run}/x.next`, 'upload');
+    let isStored = false;
+    other.fault = async ({ request: { method } }) => {
+      if (method !== 'POST' || isStored) return false;
+      isStored = true;
+      await place.objects.put('.corkboard/change.json', JSON.stringify(late));
+      return false;
+    };
+    await runWith(behind(other, place), [], 'first');
+    assert.ok(isStored);
+    await assertNothingUnfinished(place);
+    await runWith(place, CHANGE, 'second');
+    assert.deepEqual(eventsIn(await place.rows('events')), SECOND);
   });
 });

@@ -74,6 +74,7 @@ export class CopyBucket implements CopyFiles {
       await this.#find();
     }
     await this.#objects.delete([...this.#found.keys()].filter(isUnfinished));
+    await this.#deleteLateChange();
     const state = await this.#read(STATE_FILE, readState);
     this.#checkFiles(state);
     this.#temporary = openTemporaryFolder();
@@ -123,16 +124,28 @@ export class CopyBucket implements CopyFiles {
   }
 
   /**
-   * A different run that took the lock before this change was written down has deleted the uploads.
-   * Nothing has been copied then, but later runs could not complete the change. A run that has seen
-   * it deletes it before the uploads.
+   * A run that was replaced can write its change down after this one has looked for one and deleted
+   * the uploads. Nothing has been copied then, because that run looks at the lock once more before.
+   */
+  async #deleteLateChange(): Promise<void> {
+    if ((await this.#objects.get(CHANGE_FILE)) === undefined) return;
+    await this.#held.assertHeld();
+    await this.#objects.delete([CHANGE_FILE]);
+  }
+
+  /**
+   * The same for a change that this run wrote down even later, after a different one had taken the
+   * lock. A run that completes a change deletes it before the uploads, so one without them can only
+   * be late, as one that only removes files very likely is.
    */
   async #withdrawLost(change: RecordedChange): Promise<void> {
+    await this.#find();
+    const uploads = [...change.written.keys()].map((name) => uploadKey(change, name));
+    if (uploads.length > 0 && uploads.every((key) => this.#found.has(key))) return;
+    // Not before: by now it can be the change of the different run.
     const recorded = await this.#objects.get(CHANGE_FILE);
     if (recorded === undefined || readChange(Buffer.from(recorded).toString()).run !== change.run) return;
-    await this.#find();
-    const isLost = [...change.written.keys()].some((name) => !this.#found.has(uploadKey(change, name)));
-    if (isLost) await this.#objects.delete([CHANGE_FILE]);
+    await this.#objects.delete([CHANGE_FILE]);
   }
 
   /** Does not fail: the next run removes what is left in the bucket. */
