@@ -98,12 +98,13 @@ describe('a copy in a bucket', () => {
 
   it('allows the empty objects that stand for folders, and leaves them', async () => {
     const place = await BUCKET.make(folder);
-    for (const key of ['', 'events/']) await place.objects.put(key, '');
+    const marks = ['', 'events/', '.corkboard/', '.corkboard/locks/'];
+    for (const key of marks) await place.objects.put(key, '');
     await runWith(place, START, 'first');
     await runWith(place, CHANGE, 'second');
     assert.deepEqual(eventsIn(await place.rows('events')), SECOND);
     const keys = await place.objects.keys();
-    for (const key of ['', 'events/']) assert.ok(keys.includes(key), key);
+    for (const key of marks) assert.ok(keys.includes(key), key);
   });
 });
 

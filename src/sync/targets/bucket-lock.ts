@@ -75,7 +75,7 @@ export class BucketLock {
     if (holder !== undefined && Buffer.from(holder).toString() === this.run) return;
     throw new AppError(
       'copy-refused',
-      'A different run has continued in place of this one, which was paused for too long.',
+      'A different run has continued in place of this one, which was paused for too long. Run the command again after that one has ended.',
     );
   }
 
@@ -128,16 +128,20 @@ export class BucketLock {
     }
   }
 
-  /** Entity tags of the objects of other runs. */
+  /** Entity tags of the objects of other runs, without an empty one for the folder. */
   async #others(): Promise<ReadonlyMap<string, string>> {
     const others = new Map<string, string>();
     for await (const batch of this.#objects.list(`${this.#folder}${LOCKS}`)) {
-      for (const { key, etag } of batch) if (key !== this.#own) others.set(key, etag);
+      for (const { key, etag } of batch)
+        if (key !== this.#own && isOfLock(key.slice(this.#folder.length))) others.set(key, etag);
     }
     return others;
   }
 }
 
 function taken(): AppError {
-  return new AppError('copy-refused', 'Cannot lock the bucket: a different run is using the same prefix.');
+  return new AppError(
+    'copy-refused',
+    'Cannot lock the bucket: a different run is using the same prefix. Wait until it has ended.',
+  );
 }
