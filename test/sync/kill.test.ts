@@ -127,12 +127,13 @@ describe('a run that is killed before any of its changes of files', () => {
           after.apply(one);
         }
         for (const one of batches) after.apply(one);
-        let isKilled = true;
+        let [isKilled, kills] = [true, 0];
         for (let call = 1 + (seed % STEP); isKilled; call += STEP) {
           const place = await kind.make();
           if (former !== undefined) await runWith(place, former, 'first');
           if (isEarlier) await withoutPoints(place);
           isKilled = await runKilled(place.address, batches, call);
+          if (isKilled) kills += 1;
           assertMonths(eventsIn(await place.rows('events')), before.events, after.events);
           // The run that completes it can be killed as well.
           await runKilled(place.address, batches, 1 + ((call * 7) % 11));
@@ -141,6 +142,7 @@ describe('a run that is killed before any of its changes of files', () => {
           assert.deepEqual(await place.rows('points'), []);
           assert.deepEqual(await place.own(), kind.owned);
         }
+        assert.ok(kills > 0);
       });
     }
   }
