@@ -15,6 +15,8 @@ import {
   EVENTS_FOLDER,
   type FilesChange,
   LIST_NAMES,
+  lacksFile,
+  lostFiles,
   OWN_FOLDER,
   pathOf,
   renderJsonFile,
@@ -83,7 +85,8 @@ export class CopyBucket implements CopyFiles {
   }
 
   get unfinished(): string {
-    return join(this.#temporary?.path ?? '', 'unfinished');
+    if (this.#temporary === undefined) throw new TypeError('The run has not begun.');
+    return join(this.#temporary.path, 'unfinished');
   }
 
   nextFile(name: CopyFileName): string {
@@ -92,12 +95,13 @@ export class CopyBucket implements CopyFiles {
 
   async readable(names: readonly CopyFileName[], columns?: readonly string[]): Promise<readonly string[]> {
     const suffix = columns === undefined ? 'whole' : 'columns';
-    const paths = new Map(names.map((name) => [pathOf(name), join(this.unfinished, `${name}.${suffix}`)]));
-    const objects = [...paths.keys()].map((key) => this.#found.get(key) ?? missing(key));
-    const target = ({ key }: BucketObject) => paths.get(key) ?? missing(key);
-    if (columns !== undefined) await downloadColumns(this.#objects, objects, columns, target);
-    else for (const object of objects) await downloadFile(this.#objects, object, target(object));
-    return [...paths.values()];
+    const downloads = names.map((name) => ({
+      object: this.#object(pathOf(name)),
+      path: join(this.unfinished, `${name}.${suffix}`),
+    }));
+    if (columns !== undefined) await downloadColumns(this.#objects, downloads, columns);
+    else for (const download of downloads) await downloadFile(this.#objects, download);
+    return downloads.map(({ path }) => path);
   }
 
   async change({ written, removed, state }: FilesChange): Promise<void> {
@@ -183,6 +187,13 @@ export class CopyBucket implements CopyFiles {
     this.#found = found;
   }
 
+  /** Throws `copy-refused` if the listing did not have it. */
+  #object(key: string): BucketObject {
+    const object = this.#found.get(key);
+    if (object === undefined) throw lacksFile(key);
+    return object;
+  }
+
   async #read<T>(key: string, read: (text: string) => T): Promise<T | undefined> {
     if (!this.#found.has(key)) return undefined;
     const bytes = await this.#objects.get(key);
@@ -192,14 +203,14 @@ export class CopyBucket implements CopyFiles {
   /** Without all of the new files, some may be in place already and others lost. */
   #checkUploads(change: RecordedChange): void {
     for (const [name, bytes] of change.written) {
-      if (this.#found.get(uploadKey(change, name))?.bytes !== bytes) throw lostUploads();
+      if (this.#found.get(uploadKey(change, name))?.bytes !== bytes) throw lostFiles();
     }
   }
 
   #checkFiles(state: FilesState | undefined): void {
     if (state === undefined) return;
     const paths = new Set([...state.lists, ...state.months].map(pathOf));
-    for (const path of paths) if (!this.#found.has(path)) missing(path);
+    for (const path of paths) this.#object(path);
     // A copy of an earlier version does not have all lists.
     const other = [...this.#found.keys()].find((key) => isOfTable(key) && !paths.has(key));
     if (other === undefined) return;
@@ -214,7 +225,7 @@ export class CopyBucket implements CopyFiles {
     await this.#held.assertHeld();
     await inParallel(change.written, COPIES, () => async ([name, bytes]) => {
       const isCopied = await this.#objects.copy({ key: uploadKey(change, name), bytes }, pathOf(name));
-      if (!isCopied) throw lostUploads();
+      if (!isCopied) throw lostFiles();
     });
     await this.#held.assertHeld();
     await this.#objects.delete(change.removed.map(pathOf));
@@ -259,17 +270,6 @@ function foreign(key: string, advice = 'Use an empty or a new prefix.'): AppErro
   return new AppError(
     'copy-refused',
     `The prefix in the bucket has the object "${key}", which does not belong to the copy. ${advice}`,
-  );
-}
-
-function missing(path: string): never {
-  throw new AppError('copy-refused', `The copy lacks the file ${path}. Use an empty or a new prefix.`);
-}
-
-function lostUploads(): AppError {
-  return new AppError(
-    'copy-refused',
-    'New files of a run that was ended are lost, so the copy cannot be completed. Use an empty or a new prefix.',
   );
 }
 

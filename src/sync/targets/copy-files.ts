@@ -3,6 +3,7 @@
  * complete before the first one is put in place, and what is to be put in place and deleted is
  * written down before. So a run that is killed has changed nothing, or the next one completes it.
  */
+import { AppError } from '../../domain/app-error.ts';
 import { LISTS } from '../tables.ts';
 import { type CopyFileName, damaged, type FilesState } from './files-state.ts';
 
@@ -50,6 +51,19 @@ export function pathOf(name: CopyFileName): string {
   if (LIST_NAMES.includes(name)) return `${name}.parquet`;
   if (MONTH_NAME.test(name)) return `${EVENTS_FOLDER}/month=${name}/events.parquet`;
   throw damaged();
+}
+
+/** For a change that is written down, but whose new files are gone. */
+export function lostFiles(): AppError {
+  return new AppError(
+    'copy-refused',
+    'New files of a run that was ended are lost, so the copy cannot be completed. Use an empty or a new target.',
+  );
+}
+
+/** `path`: of a file that the state names. */
+export function lacksFile(path: string): AppError {
+  return new AppError('copy-refused', `The copy lacks the file ${path}. Use an empty or a new target.`);
 }
 
 export function renderJsonFile(value: unknown): Buffer {

@@ -14,6 +14,8 @@ import {
   EVENTS_FOLDER,
   type FilesChange,
   LIST_NAMES,
+  lacksFile,
+  lostFiles,
   OWN_FOLDER,
   pathOf,
   renderJsonFile,
@@ -88,7 +90,7 @@ export class CopyFolder implements CopyFiles {
   async begin(): Promise<FilesState | undefined> {
     const text = await readIfExists(this.#changeFile);
     if (text !== undefined) {
-      if (!existsSync(this.unfinished)) throw lost();
+      if (!existsSync(this.unfinished)) throw lostFiles();
       await this.#complete(readChange(`${text}`));
     }
     await rm(this.unfinished, { recursive: true, force: true });
@@ -121,12 +123,7 @@ export class CopyFolder implements CopyFiles {
 
   #checkFiles({ lists, months }: FilesState): void {
     const lost = [...lists, ...months].find((name) => !existsSync(this.#file(name)));
-    if (lost !== undefined) {
-      throw new AppError(
-        'copy-refused',
-        `The copy lacks the file ${pathOf(lost)}. Use an empty or a new folder.`,
-      );
-    }
+    if (lost !== undefined) throw lacksFile(pathOf(lost));
     // The copy is of an earlier version, which did not write this list.
     const own = LIST_NAMES.find((name) => !lists.includes(name) && existsSync(this.#file(name)));
     if (own === undefined) return;
@@ -182,7 +179,7 @@ export class CopyFolder implements CopyFiles {
     } catch (error) {
       if (!isMissing(error)) throw error;
       const placed = await stat(this.#file(name)).catch(() => undefined);
-      if (placed?.size !== bytes) throw lost();
+      if (placed?.size !== bytes) throw lostFiles();
     }
   }
 
@@ -245,12 +242,5 @@ function refuseOtherFiles(path: string): void {
   throw new AppError(
     'copy-refused',
     `The folder has "${foreign}", which does not belong to a copy. Use an empty or a new folder.`,
-  );
-}
-
-function lost(): AppError {
-  return new AppError(
-    'copy-refused',
-    'New files of a run that was ended are lost, so the copy cannot be completed. Use an empty or a new folder.',
   );
 }

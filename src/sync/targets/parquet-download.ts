@@ -22,7 +22,13 @@ interface ByteSpan {
   readonly length: number;
 }
 
-export async function downloadFile(objects: S3Objects, object: BucketObject, path: string): Promise<void> {
+export interface Download {
+  readonly object: BucketObject;
+  /** Of the file on this machine. */
+  readonly path: string;
+}
+
+export async function downloadFile(objects: S3Objects, { object, path }: Download): Promise<void> {
   const file = await open(path, 'w');
   try {
     await fill(objects, object, file, [{ start: 0, length: object.bytes }]);
@@ -33,21 +39,19 @@ export async function downloadFile(objects: S3Objects, object: BucketObject, pat
 
 /**
  * Makes files of the size of the objects in which these columns and the metadata can be read; the
- * rest takes no space. `pathOf` is the path of the file for an object.
+ * rest takes no space.
  */
 export async function downloadColumns(
   objects: S3Objects,
-  found: readonly BucketObject[],
+  downloads: readonly Download[],
   columns: readonly string[],
-  pathOf: (object: BucketObject) => string,
 ): Promise<void> {
   const instance = await DuckDBInstance.create(':memory:', DUCKDB_OPTIONS);
   const connection = await instance.connect();
   try {
-    for (const object of found) {
-      const path = pathOf(object);
-      if (object.bytes <= SMALL_BYTES) await downloadFile(objects, object, path);
-      else await downloadParts(objects, object, columns, path, connection);
+    for (const download of downloads) {
+      if (download.object.bytes <= SMALL_BYTES) await downloadFile(objects, download);
+      else await downloadParts(objects, download, columns, connection);
     }
   } finally {
     connection.closeSync();
@@ -57,9 +61,8 @@ export async function downloadColumns(
 
 async function downloadParts(
   objects: S3Objects,
-  object: BucketObject,
+  { object, path }: Download,
   columns: readonly string[],
-  path: string,
   connection: DuckDBConnection,
 ): Promise<void> {
   const file = await open(path, 'w');
