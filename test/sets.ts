@@ -80,7 +80,7 @@ export const SETS = {
     'test/contract/{parquet-again,redacted-ids}.test.ts',
     'test/dataset/image-keeper.test.ts',
     'test/ingest/{deletions,expansion,records/nested-events}.test.ts',
-    'test/properties/{attention,insight-tables,insights,paging,parquet,points,points-rows,pull,ranges,redaction,scope}.test.ts',
+    'test/properties/{attention,insight-tables,insights,lms-splits,paging,parquet,points,points-rows,pull,ranges,redaction,scope}.test.ts',
     'test/render/events.test.ts',
     'test/server/{access-audit,answers,byte-ranges,bodies/body,bodies/compression,caching}.test.ts',
     'test/server/{damaged-versions,empty-organization,kept-bodies,parquet}.test.ts',

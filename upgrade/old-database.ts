@@ -113,8 +113,8 @@ export class OldSnapshot {
   }
 
   async keys(organization: string): Promise<readonly KeyRow[]> {
-    // Keys of 0.1 may be used from any address.
-    const whole = 'WITH keys AS (SELECT *, NULL::text AS networks FROM keys)';
+    // Keys of 0.1 may be used from any address, and split by no LMS property.
+    const whole = 'WITH keys AS (SELECT *, NULL::text AS networks, NULL::text AS lms_splits FROM keys)';
     const rows: OwnConnection['rows'] = (sql, parameters) =>
       this.#connection.rows(`${whole} ${sql}`, parameters);
     const keys = openPostgresKeyRows({ rows, session: (use) => use({ rows }), close: async () => {} });

@@ -128,6 +128,7 @@ function grantOf(entry: KeyEntry): AuditMembers {
     redact: REDACTABLE.filter((field) => redact[field]),
     lmsLookup: mayLookUpPeople(entry),
     lmsIds: maySeeLmsIds(entry),
+    lmsSplits: entry.lmsSplits ?? [],
     rateLimit: rateLimit ?? null,
     networks: networks ?? 'any',
     expires: instantOf(expiresMs),

@@ -21,6 +21,7 @@ export type ProblemCode =
   | 'lookup-not-allowed'
   | 'lms-ids-not-allowed'
   | 'gradebook-not-allowed'
+  | 'split-not-allowed'
   | 'network-not-allowed'
   | 'not-found'
   | 'lookup-not-configured'

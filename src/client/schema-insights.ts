@@ -395,8 +395,10 @@ interface Parameters {
   readonly interval?: 'hour' | 'day' | 'week' | 'month' | 'quarter' | 'year';
   /** IANA time zone of days and hours, `UTC` by default. */
   readonly zone?: string;
-  /** Split events by this; with `board`, boards beyond the first `top` form one series. */
-  readonly by?: 'action' | 'type' | 'board' | 'role' | 'class_role';
+  /** Split events by this; with `board`, boards beyond the first `top` form one series. `lms` splits by the LMS property of the actor that `property` names. */
+  readonly by?: 'action' | 'type' | 'board' | 'role' | 'class_role' | 'lms';
+  /** Name of an LMS property of users, for `by=lms`. A key needs a permission for each property. Values with fewer than ten users whom the key can see, and those beyond the first `top`, form one series. It also has the events of a period in which fewer than ten users with a value acted; the series of the value then has 0. */
+  readonly property?: string;
   /** Maximum number of elements, from the first. */
   readonly top?: number;
   /** Representation, for clients that cannot send `Accept`. */
@@ -433,7 +435,18 @@ export interface Operations {
   readonly getActivity: {
     readonly query: Pick<
       Parameters,
-      'start' | 'end' | 'board' | 'user' | 'action' | 'interval' | 'zone' | 'by' | 'top' | 'format' | 'excel'
+      | 'start'
+      | 'end'
+      | 'board'
+      | 'user'
+      | 'action'
+      | 'interval'
+      | 'zone'
+      | 'by'
+      | 'property'
+      | 'top'
+      | 'format'
+      | 'excel'
     >;
     readonly answer: Activity;
   };

@@ -43,7 +43,7 @@ export const PROBLEMS = {
   'range-too-fine': {
     status: 400,
     title: 'Time range is too fine',
-    remedy: 'Request a shorter range, a longer `interval`, or fewer boards with `top`.',
+    remedy: 'Request a shorter range, a longer `interval`, or fewer series with `top`.',
   },
   'cursor-malformed': {
     status: 400,
@@ -114,6 +114,11 @@ export const PROBLEMS = {
     title: 'Gradebook is not allowed for this key',
     remedy:
       'Ask the operator for a key that redacts nothing: a gradebook cannot match pseudonyms with its users.',
+  },
+  'split-not-allowed': {
+    status: 403,
+    title: 'Split by LMS property is not allowed for this key',
+    remedy: 'Ask the operator for a key with this permission. Keys do not have it by default.',
   },
   'network-not-allowed': {
     status: 403,

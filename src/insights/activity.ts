@@ -4,6 +4,7 @@ import { type Groups, noGroups } from './groups.ts';
 import { PERIODS, PeriodTotals } from './period-counter.ts';
 import type { Periods } from './periods.ts';
 import { type Asked, countSelected, kindsOf } from './scan.ts';
+import { joinSmallCounts } from './small-counts.ts';
 
 export interface Activity {
   /** The starts of the periods, ascending, and the end of the last one. */
@@ -27,9 +28,18 @@ export async function countActivity(
   periods: Periods,
   groups: Groups,
 ): Promise<Activity> {
-  const { people, series } = await countPeriods(dataset, asked, periods, groups);
+  const { people, series, peopleOf } = await countPeriods(dataset, asked, periods, groups);
   const { startsMs, endMs } = periods;
-  return { startsMs, endMs, people, totals: series.totals, events: await series.inPeriods(startsMs.length) };
+  const counted = { startsMs, endMs, people };
+  const events = await series.inPeriods(startsMs.length);
+  if (peopleOf === undefined) return { ...counted, totals: series.totals, events };
+  const inGroups = await peopleOf.inPeriods(startsMs.length);
+  const joined = await joinSmallCounts({ events, people: inGroups }, startsMs.length, groups.fewestPeople!);
+  return { ...counted, totals: Float64Array.from(joined, sumOfCounts), events: joined };
+}
+
+function sumOfCounts(counts: Int32Array | undefined): number {
+  return counts?.reduce((sum, count) => sum + count, 0) ?? 0;
 }
 
 export interface Returning {
@@ -53,20 +63,24 @@ async function countPeriods(
   dataset: Dataset,
   asked: Asked,
   periods: Periods,
-  { column, groupOf, names }: Groups,
+  { column, groupOf, names, fewestPeople }: Groups,
   range = asked.range,
 ): Promise<PeriodTotals> {
   const { users } = dataset.counts;
-  const totals = new PeriodTotals(periods, users, names.length);
+  const groups = names.length;
+  const countsPeople = fewestPeople !== undefined;
+  const totals = new PeriodTotals(periods, users, { groups, groupOf, countsPeople });
   await enterStart(range, periods);
   const parts = await countSelected(dataset, asked, PERIODS, {
     ...{ interval: periods.interval, zone: periods.zone, fromMs: range.startMs ?? Number.NEGATIVE_INFINITY },
-    ...{ users, wanted: kindsOf(dataset, asked.action), column, groupOf, groups: names.length },
+    ...{ users, wanted: kindsOf(dataset, asked.action) },
+    ...{ column, groupOf, groups, countsPeople },
   });
   for (const part of parts) await totals.add(part);
   await enterEnd(range, periods);
   totals.lengthen();
-  totals.series.refuseTooMany(periods.startsMs.length);
+  // Whether a group of few people has events must not show in a refusal either.
+  totals.series.refuseTooMany(periods.startsMs.length, countsPeople ? groups : undefined);
   return totals;
 }
 

@@ -6,8 +6,10 @@ import { inSlices } from '../system/time-slice.ts';
 import { countEvents, topOf } from './ranking.ts';
 import type { Asked } from './scan.ts';
 
-export const SPLITS = ['action', 'type', 'board', 'role', 'class_role'] as const;
-export type Split = (typeof SPLITS)[number];
+const COLUMN_SPLITS = ['action', 'type', 'board', 'role', 'class_role'] as const;
+/** `lms` is a split by a property that the request names; see `lms-groups.ts`. */
+export const SPLITS = [...COLUMN_SPLITS, 'lms'] as const;
+type Split = (typeof COLUMN_SPLITS)[number];
 
 export interface Groups {
   readonly column: 'kind' | 'board' | 'actor';
@@ -15,6 +17,11 @@ export interface Groups {
   readonly groupOf: Int32Array;
   /** A word, the index of a board, or undefined for the group of all other values. */
   readonly names: readonly (string | number | undefined)[];
+  /**
+   * Counts of fewer actors in a period are added to the last group; absent: all are shown. Only for
+   * groups of actors.
+   */
+  readonly fewestPeople?: number | undefined;
 }
 
 /** One group for all events. */

@@ -16,6 +16,8 @@ interface PeriodsInput {
   readonly column: Groups['column'];
   readonly groupOf: Int32Array;
   readonly groups: number;
+  /** Whether to count the actors of each group; only for groups of actors. */
+  readonly countsPeople: boolean;
 }
 
 /** Periods extend from the first event from `fromMs` on to the last one. */
@@ -32,6 +34,8 @@ export interface PeriodsPart {
   readonly firstPeople: Int32Array;
   readonly lastPeople: Int32Array;
   readonly counts: GroupCounts;
+  /** The actors by group; absent if they are not counted. */
+  readonly peopleCounts: GroupCounts | undefined;
 }
 
 export const PERIODS: Counter<PeriodsInput, PeriodsPart> = {
@@ -43,6 +47,7 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
   readonly #input: PeriodsInput;
   readonly #periods: Periods;
   readonly #series: SeriesCounts;
+  readonly #peopleOf: SeriesCounts | undefined;
   /** The current period; -1 before the first one. */
   #period = -1;
   #endMs = Number.NEGATIVE_INFINITY;
@@ -59,10 +64,11 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
   #knownBefore = 0;
 
   constructor(input: PeriodsInput) {
-    const { interval, zone, users, groups } = input;
+    const { interval, zone, users, groups, countsPeople } = input;
     this.#input = input;
     this.#periods = new Periods(interval, zone);
     this.#series = new SeriesCounts(groups);
+    this.#peopleOf = countsPeople ? new SeriesCounts(groups) : undefined;
     this.#seenIn = new Int32Array(users);
     this.#met = new Int32Array(users);
     this.#isKnown = new Uint8Array(users);
@@ -93,7 +99,7 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
       ...{ startsMs: this.#periods.startsMs, people: this.#people, newcomers: this.#newcomers },
       known: this.#known.slice(0, this.#knownCount),
       ...{ knownBefore: this.#knownBefore, firstPeople: this.#firstPeople ?? last, lastPeople: last },
-      counts: this.#series.counts,
+      ...{ counts: this.#series.counts, peopleCounts: this.#peopleOf?.counts },
     };
   }
 
@@ -135,6 +141,7 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
   /** Ends the current period and returns its actors. */
   #leave(): Int32Array {
     this.#series.leave(this.#period);
+    this.#peopleOf?.leave(this.#period);
     return this.#met.slice(0, this.#people[this.#period] ?? 0);
   }
 
@@ -144,6 +151,7 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
     this.#seenIn[person] = period + 1;
     this.#met[this.#people[period]!] = person;
     this.#people[period]! += 1;
+    this.#peopleOf?.add(this.#input.groupOf[person]!);
     if (this.#isNew(person)) this.#newcomers[period]! += 1;
   }
 
@@ -158,22 +166,31 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
 /** Combines parts in their order. `add` them, then read the counts. */
 export class PeriodTotals {
   readonly series: SeriesCounts;
+  /** The actors by group; absent if they are not counted. */
+  readonly peopleOf: SeriesCounts | undefined;
   readonly people: number[] = [];
   readonly newcomers: number[] = [];
   readonly #periods: Periods;
+  readonly #groupOf: Int32Array;
   readonly #isKnown: Uint8Array;
   /** The last period with events, and its actors as flags. */
   #last = { period: -1, isActor: new Uint8Array(0) };
 
   /** Adds the periods of the parts to `periods`. */
-  constructor(periods: Periods, users: number, groups: number) {
+  constructor(
+    periods: Periods,
+    users: number,
+    { groups, groupOf, countsPeople }: Pick<PeriodsInput, 'groups' | 'groupOf' | 'countsPeople'>,
+  ) {
     this.#periods = periods;
+    this.#groupOf = groupOf;
     this.#isKnown = new Uint8Array(users);
     this.series = new SeriesCounts(groups);
+    this.peopleOf = countsPeople ? new SeriesCounts(groups) : undefined;
   }
 
   async add(part: PeriodsPart): Promise<void> {
-    const { startsMs, counts } = part;
+    const { startsMs, counts, peopleCounts } = part;
     if (startsMs.length > 0) {
       await this.#periods.reach(startsMs[0]!);
       await this.#periods.reach(startsMs.at(-1)!);
@@ -183,6 +200,7 @@ export class PeriodTotals {
     for (const [at, people] of part.people.entries()) this.people[from + at]! += people;
     for (const [at, people] of part.newcomers.entries()) this.newcomers[from + at]! += people;
     await this.series.addAll(counts, from);
+    if (peopleCounts !== undefined) await this.peopleOf?.addAll(peopleCounts, from);
     this.series.refuseTooMany(this.#periods.startsMs.length);
     await this.#addKnown(part, from);
     await this.#addPeople(part, from);
@@ -219,7 +237,12 @@ export class PeriodTotals {
     const { period, isActor } = this.#last;
     if (period === from) {
       await inSlices(0, firstPeople.length, (first, end) => {
-        for (let at = first; at < end; at++) this.people[from]! -= isActor[firstPeople[at]!]!;
+        for (let at = first; at < end; at++) {
+          const person = firstPeople[at]!;
+          if (isActor[person] === 0) continue;
+          this.people[from]! -= 1;
+          this.peopleOf?.takeBack(from, this.#groupOf[person]!);
+        }
       });
     }
     const last = from + startsMs.length - 1;

@@ -63,6 +63,11 @@ export class SeriesCounts {
     });
   }
 
+  /** Takes back one of the counts of a period. */
+  takeBack(period: number, group: number): void {
+    this.#keep(period, group, -1);
+  }
+
   #keep(period: number, group: number, count: number): void {
     if (this.totals[group] === 0) this.#shown += 1;
     this.totals[group]! += count;
@@ -71,13 +76,16 @@ export class SeriesCounts {
     this.#counts.push(count);
   }
 
-  /** Throws `range-too-fine` if the groups with events have too many counts in these periods. */
-  refuseTooMany(periods: number): void {
-    if (this.#shown * periods <= MOST_FIGURES) return;
+  /**
+   * Throws `range-too-fine` if the groups have too many counts in these periods; by default, those
+   * with events.
+   */
+  refuseTooMany(periods: number, groups = this.#shown): void {
+    if (groups * periods <= MOST_FIGURES) return;
     throw new AppError(
       'range-too-fine',
       `The response would have more than ${MOST_FIGURES.toLocaleString('en')} figures, one for each period and series. ` +
-        'Ask for a shorter range, for a longer interval, or for fewer boards with "top".',
+        'Ask for a shorter range, for a longer interval, or for fewer series with "top".',
     );
   }
 

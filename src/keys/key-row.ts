@@ -18,6 +18,8 @@ export interface KeyRow {
   readonly redact_name: boolean;
   readonly redact_id: boolean;
   readonly allow_lms_lookup: boolean;
+  /** Separated by commas; null: none. */
+  readonly lms_splits: string | null;
   readonly rate_requests: number | null;
   readonly rate_per_seconds: number | null;
   /** Separated by commas; null: any address. */
@@ -103,6 +105,7 @@ const CONFIGURED = [
   'redact_name',
   'redact_id',
   'allow_lms_lookup',
+  'lms_splits',
   'rate_requests',
   'rate_per_seconds',
   'networks',
@@ -226,6 +229,7 @@ function grantColumns(grant: KeyGrant) {
     redact_name: grant.redact.name,
     redact_id: grant.redact.id,
     allow_lms_lookup: grant.allowLmsLookup ?? false,
+    lms_splits: grant.lmsSplits?.join() ?? null,
     rate_requests: grant.rateLimit?.requests ?? null,
     rate_per_seconds: grant.rateLimit?.perSeconds ?? null,
     networks: grant.networks?.join() ?? null,
@@ -245,6 +249,7 @@ export function readKeyEntry(row: KeyRow, scope?: Scope): KeyEntry {
     scope: scope ?? readScope(row.scope),
     redact: { email: row.redact_email, name: row.redact_name, id: row.redact_id },
     allowLmsLookup: row.allow_lms_lookup,
+    lmsSplits: row.lms_splits?.split(','),
     rateLimit: readRateLimit(row),
     networks: row.networks?.split(','),
     rotatedTo: row.rotated_to ?? undefined,

@@ -3,7 +3,7 @@
  * (decision 21). A key itself is shown once, when it is made; afterwards only its id is known.
  */
 import { AppError } from '../domain/app-error.ts';
-import { isRedacting, type Redaction } from '../domain/redaction.ts';
+import { isRedacting, REDACTABLE, type Redaction } from '../domain/redaction.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { LongestLife } from './key-life.ts';
 
@@ -28,6 +28,10 @@ export interface KeyGrant {
    * key without redaction see LMS ids in gradebooks. Absent: no (decisions 63, 101).
    */
   readonly allowLmsLookup?: boolean | undefined;
+  /**
+   * LMS properties by which the key may split activity, not empty; absent: none (decision 104).
+   */
+  readonly lmsSplits?: readonly string[] | undefined;
   /** Absent: the default of the server. */
   readonly rateLimit?: RateLimit | undefined;
   /**
@@ -65,7 +69,7 @@ export type Expiry = number | 'never';
 
 /**
  * Changes of a key. Absent fields stay as they are; a rate limit of `undefined` removes the limit,
- * networks of `undefined` allow any address.
+ * networks of `undefined` allow any address, splits of `undefined` allow none.
  */
 export interface KeyChanges extends Partial<Omit<KeyGrant, 'organization'>> {
   readonly expiry?: Expiry | undefined;
@@ -152,6 +156,30 @@ export function lmsLookupAfter(
   redactNow = redact,
 ): boolean | undefined {
   return isRedacting(redact) && !isRedacting(redactNow) ? false : allowLmsLookup;
+}
+
+/** Several LMS properties together can tell who a pseudonym is, so redacting keys have one. */
+export function hasTooManySplits({
+  redact,
+  lmsSplits = [],
+}: Pick<KeyGrant, 'redact' | 'lmsSplits'>): boolean {
+  return isRedacting(redact) && lmsSplits.length > 1;
+}
+
+/** Whether activity may be split by the values of an LMS property (decision 104). */
+export function maySplitBy(property: string, grant: KeyGrant): boolean {
+  return grant.lmsSplits?.includes(property) === true && !hasTooManySplits(grant);
+}
+
+/**
+ * The splits of a key whose redaction changes, unless they are given in the same change: a
+ * permission for groups of pseudonyms must not become one for the groups of names.
+ */
+export function lmsSplitsAfter(
+  { redact, lmsSplits }: KeyGrant,
+  redactNow = redact,
+): readonly string[] | undefined {
+  return REDACTABLE.some((field) => redact[field] && !redactNow[field]) ? undefined : lmsSplits;
 }
 
 /** The secret was right, so the log may name the key. */

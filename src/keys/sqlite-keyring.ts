@@ -50,8 +50,9 @@ const SEALED: SealedTable = {
     `The key ${id} in ${FILE} is damaged. Revoke it and create a new one, or restore ${FILE} from a backup.`,
 };
 
-/** The columns that the first seals were made of. */
-const FIRST_SEALED = KEY_COLUMNS.filter((column) => column !== 'networks');
+/** The columns that earlier seals were made of. */
+const BEFORE_SPLITS = KEY_COLUMNS.filter((column) => column !== 'lms_splits');
+const FIRST_SEALED = BEFORE_SPLITS.filter((column) => column !== 'networks');
 
 /**
  * The migrations of the table. Only append to them: `user_version` of the file counts those that
@@ -79,10 +80,12 @@ const STEPS = [
   'ALTER TABLE keys ADD redact_id INTEGER NOT NULL DEFAULT 0',
   addSeals({ ...SEALED, columns: FIRST_SEALED }),
   `ALTER TABLE keys ADD networks TEXT;
-  ${extendSeals(SEALED, FIRST_SEALED)}`,
+  ${extendSeals({ ...SEALED, columns: BEFORE_SPLITS }, FIRST_SEALED)}`,
   // The permission had no effect there until it allowed LMS ids as well (decision 101).
   `UPDATE keys SET allow_lms_lookup = 0
    WHERE allow_lms_lookup = 1 AND redact_email = 0 AND redact_name = 0 AND redact_id = 0`,
+  `ALTER TABLE keys ADD lms_splits TEXT;
+  ${extendSeals(SEALED, BEFORE_SPLITS)}`,
 ] as const;
 
 /**

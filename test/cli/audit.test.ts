@@ -129,23 +129,24 @@ for (const kind of PLACE_KINDS) {
       assert.deepEqual(created.what, {
         key: made.id,
         after: {
-          ...{ boards: [7], users: 2, redact: [], lmsLookup: true, lmsIds: false },
+          ...{ boards: [7], users: 2, redact: [], lmsLookup: true, lmsIds: false, lmsSplits: [] },
           ...{ rateLimit: null, networks: 'any' },
           expires: '2027-01-31T00:00:00.000Z',
         },
       });
       const changes = ['--users', '2,3', '--redact', 'email', '--networks', '10.0.0.0/8', '--label', 'new'];
+      changes.push('--lms-splits', 'cohort');
       const [changed] = await recordsBy(place, ['keys', 'configure', made.id, ...changes]);
       assert.deepEqual(changed.what, {
         key: made.id,
-        before: { redact: [], lmsLookup: true, networks: 'any' },
-        after: { redact: ['email'], lmsLookup: false, networks: ['10.0.0.0/8'] },
+        before: { redact: [], lmsLookup: true, lmsSplits: [], networks: 'any' },
+        after: { redact: ['email'], lmsLookup: false, lmsSplits: ['cohort'], networks: ['10.0.0.0/8'] },
         ...{ usersAdded: 1, usersRemoved: 1, labelChanged: true },
       });
       const [allowed] = await recordsBy(place, [
         ...['keys', 'configure', made.id, '--redact', 'none', '--allow-lms-lookup'],
       ]);
-      assert.deepEqual(allowed.what.after, { redact: [], lmsLookup: true, lmsIds: true });
+      assert.deepEqual(allowed.what.after, { redact: [], lmsLookup: true, lmsIds: true, lmsSplits: [] });
       const [refused] = await recordsBy(place, ['keys', 'configure', made.id, '--no-allow-lms-lookup']);
       assert.deepEqual(refused.what, { key: made.id, before: { lmsIds: true }, after: { lmsIds: false } });
       const rotated = await runJson(['keys', 'rotate', made.id, '--overlap', '0s', ...place.words]);

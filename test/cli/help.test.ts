@@ -61,6 +61,7 @@ const SURFACE: Readonly<Record<string, readonly string[]>> = {
     '--boards',
     '--users',
     '--redact',
+    '--lms-splits',
     '--networks',
     '--expires',
     '--label',
@@ -71,7 +72,7 @@ const SURFACE: Readonly<Record<string, readonly string[]>> = {
   'corkboard keys show': ['--organization', '--json'],
   'corkboard keys configure': [
     ...['--boards', '--users', '--redact', '--allow-lms-lookup', '--no-allow-lms-lookup', '--expires'],
-    ...['--networks', '--label', '--rate-limit', '--organization', '--json'],
+    ...['--lms-splits', '--networks', '--label', '--rate-limit', '--organization', '--json'],
   ],
   'corkboard keys rotate': ['--overlap', '--expires', '--organization', '--json'],
   'corkboard keys revoke': ['--organization', '--json'],

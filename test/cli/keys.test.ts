@@ -37,6 +37,7 @@ describe('keys create', () => {
           redact: [],
           lmsLookup: true,
           lmsIds: false,
+          lmsSplits: [],
           rateLimit: null,
           networks: null,
           created: '',

@@ -36,7 +36,7 @@ const PLACEHOLDERS: Readonly<Record<string, Naming>> = {
  * that are placeholders or whose values cannot be invented.
  */
 const VALUES: Readonly<Record<ParameterName, string | undefined>> = {
-  ...{ board: undefined, user: undefined, cursor: undefined },
+  ...{ board: undefined, user: undefined, cursor: undefined, property: undefined },
   // Refused for these keys, whatever the board.
   id: undefined,
   ...{ start: '1514764800000', end: '1546300800000', at: '1546300800000' },

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { AppError } from '../../src/domain/app-error.ts';
 import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import { countActivity } from '../../src/insights/activity.ts';
-import { groupsOf, noGroups } from '../../src/insights/groups.ts';
+import { type Groups, groupsOf, noGroups } from '../../src/insights/groups.ts';
 import { Periods } from '../../src/insights/periods.ts';
 import { SeriesCounts } from '../../src/insights/series.ts';
 import { PlainDataset } from '../render/plain-dataset.ts';
@@ -55,6 +55,20 @@ describe('activity', () => {
     await assert.rejects(activityOf(1_001, 500), isRefused);
     await assert.rejects(activityOf(1_000, 501), /500,000 figures.*shorter range.*"top"/);
     assert.equal((await activityOf(1_000, 501, 100)).startsMs.length, 501);
+  });
+
+  it('is refused with groups of few people whether they have events or not', async () => {
+    const dataset = new PlainDataset(worldOf(1));
+    const names = [...Array.from({ length: 50 }, (_, group) => `group ${group}`), undefined];
+    const groups: Groups = { column: 'actor', groupOf: new Int32Array(dataset.counts.users), names };
+    const activity = async (hours: number, fewestPeople?: number) => {
+      const range = { startMs: START_MS, endMs: START_MS + hours * HOUR_MS };
+      const periods = new Periods('hour', 'UTC');
+      return await countActivity(dataset, { scope: FULL_SCOPE, range }, periods, { ...groups, fewestPeople });
+    };
+    assert.equal((await activity(10_000)).startsMs.length, 10_000);
+    await assert.rejects(activity(10_000, 10), isRefused);
+    assert.equal((await activity(9_000, 10)).startsMs.length, 9_000);
   });
 });
 

@@ -8,7 +8,7 @@ import { AppError } from '../../src/domain/app-error.ts';
 import { FULL_SCOPE } from '../../src/domain/scope.ts';
 import { countActivity, countReturning } from '../../src/insights/activity.ts';
 import { CountThreads } from '../../src/insights/count-threads.ts';
-import { groupsOf, noGroups } from '../../src/insights/groups.ts';
+import { type Groups, groupsOf, noGroups } from '../../src/insights/groups.ts';
 import { countHoursOfWeek } from '../../src/insights/heat-map.ts';
 import { summarize } from '../../src/insights/overview.ts';
 import { INTERVALS, type Interval, Periods } from '../../src/insights/periods.ts';
@@ -57,6 +57,14 @@ const bound = fc.option(
   { nil: undefined },
 );
 
+/** Users by the parity of their index; the counts of a single one are added to the second group. */
+const FEW: Groups = {
+  column: 'actor',
+  groupOf: Int32Array.from({ length: USERS }, (_, user) => user % 2),
+  names: ['even', undefined],
+  fewestPeople: 2,
+};
+
 interface Case {
   readonly zone: string;
   readonly interval: Interval;
@@ -70,6 +78,7 @@ async function allCounts(dataset: DatasetInMemory, asked: Asked, { zone, interva
     activity: await countActivity(dataset, asked, periods(), noGroups(dataset)),
     boards: await countActivity(dataset, asked, periods(), await groupsOf(dataset, 'board', asked, 2)),
     roles: await countActivity(dataset, asked, periods(), await groupsOf(dataset, 'role', asked, 2)),
+    few: await countActivity(dataset, asked, periods(), FEW),
     returning: await countReturning(dataset, asked, periods()),
     ranked: await Promise.all(
       ORDERS.flatMap((order) =>

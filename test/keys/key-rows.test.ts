@@ -24,6 +24,7 @@ const WHOLE: KeyRow = {
   redact_name: false,
   redact_id: true,
   allow_lms_lookup: true,
+  lms_splits: 'cohort,campus',
   rate_requests: 10,
   rate_per_seconds: 60,
   networks: '10.0.0.0/8,2001:db8::/32',
@@ -84,6 +85,7 @@ for (const [kind, open] of [
         redact_email: true,
         label: 'narrowed',
         networks: '192.0.2.7',
+        lms_splits: null,
       };
       await bench.rows.take([narrowed]);
       await bench.rows.take([{ ...WHOLE, scope: '{"boards":"all","users":"all"}', redact_email: false }]);

@@ -59,6 +59,7 @@ export function testKeyring(kind: KindOfKeyring): void {
         ...{ redact: { email: true, name: false, id: true }, allowLmsLookup: true },
         rateLimit: { requests: 100, perSeconds: 60 },
         networks: ['10.0.0.0/8', '2001:db8::/32'],
+        lmsSplits: ['cohort', 'campus'],
       };
       const { key, entry } = await keyring.create(grant, nowMs + HOUR_MS);
       await keyring.close();
@@ -292,6 +293,7 @@ export function testKeyring(kind: KindOfKeyring): void {
       scope: { boards: [-1n, 2n ** 63n - 1n], users: [3n] },
       redact: { email: true, name: false, id: true },
       allowLmsLookup: true,
+      lmsSplits: ['cohort'],
       rateLimit: { requests: 5, perSeconds: 60 },
     } as const;
 

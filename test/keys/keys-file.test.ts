@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { KEY_COLUMNS } from '../../src/keys/key-row.ts';
 import { mayLookUpPeople } from '../../src/keys/keyring.ts';
 import { openSqliteKeyRows, openSqliteKeyring } from '../../src/keys/sqlite-keyring.ts';
-import { addSeals, defineSeals, sealSchema } from '../../src/system/row-seal.ts';
+import { addSeals, defineSeals, extendSeals, sealSchema } from '../../src/system/row-seal.ts';
 
 let folder: string;
 
@@ -77,13 +78,14 @@ describe('the file of keys', () => {
     await assert.rejects(keyring.list(), /The key bcdefghijklm in keys\.db is damaged/);
     await keyring.revoke('bcdefghijklm');
     const networks = ['10.0.0.0/8'];
-    await keyring.configure('abcdefghijkl', () => ({ networks }));
+    const lmsSplits = ['cohort'];
+    await keyring.configure('abcdefghijkl', () => ({ networks, lmsSplits }));
     const list = await keyring.list();
     assert.deepEqual(
-      list.map((entry) => [entry.id, entry.networks]),
+      list.map((entry) => [entry.id, entry.networks, entry.lmsSplits]),
       [
-        ['abcdefghijkl', networks],
-        ['bcdefghijklm', undefined],
+        ['abcdefghijkl', networks, lmsSplits],
+        ['bcdefghijklm', undefined, undefined],
       ],
     );
     await keyring.close();
@@ -95,7 +97,9 @@ describe('the file of keys', () => {
   it('is migrated so that no key that redacts nothing may see LMS ids, and damaged rows stay damaged', async () => {
     await openSqliteKeyring(folder).close();
     const file = new DatabaseSync(join(folder, 'keys.db'));
-    defineSeals(file, { file: 'keys.db', name: 'keys', key: 'id', columns: [], describe: (id) => id });
+    const former = KEY_COLUMNS.filter((column) => column !== 'lms_splits');
+    const table = { file: 'keys.db', name: 'keys', key: 'id', columns: former, describe: (id: string) => id };
+    defineSeals(file, table);
     for (const [id, ...redacted] of [
       ['redacts-nothing', 0, 0, 0],
       ['redacts-email', 1, 0, 0],
@@ -107,6 +111,8 @@ describe('the file of keys', () => {
       file.exec(`INSERT INTO keys (${columns}, created_ms, allow_lms_lookup)
         VALUES ('${id}', ${redacted.join(', ')}, x'00', 'school', '', '{"boards":"all","users":"all"}', 5, 1)`);
     }
+    file.exec(extendSeals(table, KEY_COLUMNS));
+    file.exec('ALTER TABLE keys DROP lms_splits');
     file.exec("UPDATE keys SET seal = x'00' WHERE id = 'damaged'; PRAGMA user_version = 5;");
     file.close();
     const rows = openSqliteKeyRows(folder);

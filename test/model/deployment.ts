@@ -46,6 +46,7 @@ export interface KeyWishes {
   readonly scope?: Scope;
   readonly redact?: Redaction;
   readonly allowLmsLookup?: boolean;
+  readonly lmsSplits?: readonly string[];
   readonly expiresMs?: number;
 }
 

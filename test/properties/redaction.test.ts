@@ -80,6 +80,9 @@ function pathsOf(base: string, route: Route, users: readonly string[]): string[]
     [`${base}/v1${route.path}`],
   );
   const queries = ['', ...(route.parameters.includes('by') ? ['by=role', 'by=board'] : [])];
+  if (route.parameters.includes('property')) {
+    queries.push(...LMS_PROPERTIES.map((name) => `by=lms&property=${encodeURIComponent(name)}`));
+  }
   if (route.parameters.includes('user')) queries.push(...users.map((user) => `user=${user}`));
   if (route.parameters.includes('key')) queries.push('key=board');
   if (route.parameters.includes('order')) queries.push('order=recent&top=2');
@@ -174,7 +177,7 @@ describe('redaction', () => {
       fc.constantFrom(...SCOPES),
       async (plan, redact, scope) => {
         const { organization } = await installPlan(deployment, plan);
-        const key = await deployment.makeKey(organization, { redact, scope });
+        const key = await deployment.makeKey(organization, { redact, scope, lmsSplits: LMS_PROPERTIES });
         const users = (await load<Listed>(key, '/b/v1/users')).map(({ id }) => id);
         await readAll({ redact, key, users: users.slice(0, IS_LONG ? 3 : 2), url: deployment.url });
       },

@@ -100,6 +100,8 @@ function expectedStatuses(oracle: Oracle, { path, names, query }: BuiltRequest):
   if (isTable) return [406, ...(mayBe400 ? [400] : [])];
   if (given.includes('token') && !given.includes('since')) return [400];
   if (given.includes('compare') && !['start', 'end'].every((name) => given.includes(name))) return [400];
+  // No key has the permission, and the parameter belongs to one value of `by`.
+  if (given.includes('property')) return [400, 403];
   // The parameter applies to CSV only.
   if (given.includes('excel') && !query.some(({ name, text }) => name === 'format' && text === 'csv'))
     return [400];

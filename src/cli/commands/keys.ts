@@ -4,12 +4,9 @@
  */
 import { type Command, Option } from 'commander';
 import { AppError } from '../../domain/app-error.ts';
-import { NO_REDACTION, type Redaction } from '../../domain/redaction.ts';
-import type { Scope } from '../../domain/scope.ts';
 import { checkExpiry, type LongestLife } from '../../keys/key-life.ts';
 import { EXPIRES_SOON_DAYS, UNUSED_DAYS, warningsOf } from '../../keys/key-warnings.ts';
-import type { Expiry, KeyChanges, KeyEntry, Keyring, NewKey, RateLimit } from '../../keys/keyring.ts';
-import { lmsLookupAfter } from '../../keys/keyring.ts';
+import type { Expiry, KeyEntry, Keyring, NewKey, RateLimit } from '../../keys/keyring.ts';
 import type { Store } from '../../store/store.ts';
 import { keepRoom, withReserve } from '../process/full-disk.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
@@ -23,11 +20,13 @@ import {
   renderKeys,
   renderWholeKey,
 } from '../terminal/key-description.ts';
+import { changesOf, type GrantChanges, type GrantOptions, grantOf } from '../terminal/key-grants.ts';
 import {
   readBoards,
   readDuration,
   readExpiry,
   readLine,
+  readNames,
   readNetworks,
   readRateLimit,
   readRateLimitOrDefault,
@@ -40,25 +39,12 @@ interface SelectOptions extends StorageOptions, JsonOption {
   readonly organization?: string;
 }
 
-/** The options for the permissions of a key. */
-interface GrantOptions {
-  readonly boards?: Scope['boards'];
-  readonly users?: Scope['users'];
-  readonly redact?: Redaction;
-  readonly allowLmsLookup?: boolean;
-  readonly networks?: readonly string[] | 'any';
-  readonly expires?: Expiry;
-  readonly label?: string;
-}
-
 interface CreateOptions extends StorageOptions, JsonOption, GrantOptions {
   readonly organization: string;
   readonly rateLimit?: RateLimit;
 }
 
-interface ConfigureOptions extends SelectOptions, GrantOptions {
-  readonly rateLimit?: RateLimit | 'default';
-}
+interface ConfigureOptions extends SelectOptions, GrantChanges {}
 
 interface RotateOptions extends SelectOptions {
   readonly overlap: number;
@@ -71,6 +57,7 @@ const CONFIGURABLE = [
   'users',
   'redact',
   'allowLmsLookup',
+  'lmsSplits',
   'networks',
   'expires',
   'label',
@@ -118,6 +105,11 @@ function addCreate(keys: Command): void {
       'allow lookups of users by LMS properties (/lms_user), which are otherwise refused to a key with --redact; without --redact, LMS ids in gradebooks',
     )
     .option(
+      '--lms-splits <names>',
+      'LMS properties by which the key may split activity, like cohort,campus, and so find out who has which of the values that ten or more users have; one with --redact (default: none)',
+      readNames,
+    )
+    .option(
       '--networks <addresses>',
       'refuse the key outside these networks: comma-separated addresses or networks, like 10.0.0.0/8,2001:db8::/32 (default: any)',
       readNetworks,
@@ -142,6 +134,7 @@ function addCreate(keys: Command): void {
     'corkboard keys create --organization school --boards 1,2 --expires 90d',
     'corkboard keys create --organization school --redact email,name --rate-limit 100/minute --json',
     'corkboard keys create --organization school --networks 10.0.0.0/8,2001:db8::/32',
+    'corkboard keys create --organization school --lms-splits cohort,campus',
   ]);
 }
 
@@ -154,23 +147,10 @@ async function createKey(options: CreateOptions): Promise<void> {
   printNewKey(created, options);
 }
 
-function networksOf({ networks }: GrantOptions): readonly string[] | undefined {
-  return networks === 'any' ? undefined : networks;
-}
-
 async function createKeyIn(store: Store, keyring: Keyring, options: CreateOptions): Promise<NewKey> {
   const { name, rules } = await store.organization(options.organization);
-  const boards = options.boards ?? 'all';
   const created = await keyring.create(
-    {
-      organization: name,
-      label: options.label ?? '',
-      scope: { boards, users: options.users ?? usersOf(boards) },
-      redact: options.redact ?? NO_REDACTION,
-      allowLmsLookup: options.allowLmsLookup,
-      rateLimit: options.rateLimit,
-      networks: networksOf(options),
-    },
+    { ...grantOf(options), organization: name, rateLimit: options.rateLimit },
     options.expires,
     rules.longestKeyLifeMs,
   );
@@ -185,11 +165,6 @@ async function createKeyIn(store: Store, keyring: Keyring, options: CreateOption
 
 async function hasName(store: Store, name: string): Promise<boolean> {
   return (await store.organizations()).some((one) => one.name === name);
-}
-
-/** The default scope of users for a key with these boards. */
-function usersOf(boards: Scope['boards']): Scope['users'] {
-  return boards === 'all' ? 'all' : 'of-boards';
 }
 
 function warnOfPast({ expiresMs = Infinity }: KeyEntry): void {
@@ -288,7 +263,7 @@ function addConfigure(keys: Command): void {
     )
     .option(
       '--redact <fields>',
-      'fields of users to redact from now on: any of email, name and id, like email,name; or none, which also withdraws the permission --allow-lms-lookup of a key that redacts',
+      'fields of users to redact from now on: any of email, name and id, like email,name; or none, which also withdraws the permission --allow-lms-lookup of a key that redacts; with fewer fields than before, --lms-splits is withdrawn',
       readRedaction,
     )
     .option(
@@ -296,6 +271,11 @@ function addConfigure(keys: Command): void {
       'allow lookups of users by LMS properties although the key redacts; if it does not redact, LMS ids in gradebooks',
     )
     .option('--no-allow-lms-lookup', 'refuse such lookups while the key redacts, and LMS ids in gradebooks')
+    .option(
+      '--lms-splits <names>',
+      'LMS properties by which the key may split activity, like cohort,campus, and so find out who has which of the values that ten or more users have; one if the key redacts; "" for none',
+      readNames,
+    )
     .option(
       '--networks <addresses>',
       'refuse the key outside these networks: comma-separated addresses or networks, like 10.0.0.0/8,2001:db8::/32; or any',
@@ -332,7 +312,10 @@ async function configureKey(id: string, options: ConfigureOptions): Promise<void
     await requireOwner(keyring, id, name);
     const longestMs =
       options.expires === undefined ? undefined : await longestLifeOf(await keyring.entry(id), options);
-    return keyring.configure(id, (entry) => changesOf(options, entry, longestMs));
+    return keyring.configure(id, (entry) => {
+      if (options.expires !== undefined) checkExpiry(entry, options.expires, longestMs);
+      return changesOf(options, entry);
+    });
   });
   keepRoom(options);
   warnOfPast(entry);
@@ -344,23 +327,6 @@ async function longestLifeOf({ organization }: KeyEntry, options: SelectOptions)
     options,
     async (store) => (await store.organization(organization)).rules.longestKeyLifeMs,
   );
-}
-
-function changesOf(options: ConfigureOptions, entry: KeyEntry, longestMs: LongestLife): KeyChanges {
-  const { label, redact, allowLmsLookup, rateLimit, expires } = options;
-  const { boards, users } = entry.scope;
-  if (expires !== undefined) checkExpiry(entry, expires, longestMs);
-  const fallback =
-    options.boards === undefined || typeof users !== 'string' ? users : usersOf(options.boards);
-  return {
-    scope: { boards: options.boards ?? boards, users: options.users ?? fallback },
-    ...(label !== undefined && { label }),
-    ...(redact !== undefined && { redact }),
-    allowLmsLookup: allowLmsLookup ?? lmsLookupAfter(entry, redact),
-    ...(rateLimit !== undefined && { rateLimit: rateLimit === 'default' ? undefined : rateLimit }),
-    ...(options.networks !== undefined && { networks: networksOf(options) }),
-    expiry: expires,
-  };
 }
 
 function addRotate(keys: Command): void {

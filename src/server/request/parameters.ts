@@ -142,9 +142,16 @@ export const PARAMETERS = {
     read: (text: string) => (isZone(text) ? text : undefined),
   },
   by: bySchema(Type.Enum([...SPLITS]), {
-    description: 'Split events by this; with `board`, boards beyond the first `top` form one series.',
+    description:
+      'Split events by this; with `board`, boards beyond the first `top` form one series. `lms` splits by the LMS property of the actor that `property` names.',
     example: 'action',
     expected: SPLITS.join(', '),
+  }),
+  property: bySchema(Type.String({ minLength: 1, maxLength: 64 }), {
+    description:
+      'Name of an LMS property of users, for `by=lms`. A key needs a permission for each property. Values with fewer than ten users whom the key can see, and those beyond the first `top`, form one series. It also has the events of a period in which fewer than ten users with a value acted; the series of the value then has 0.',
+    example: 'cohort',
+    expected: 'the name of an LMS property, of at most 64 characters',
   }),
   order: bySchema(Type.Enum([...ORDERS]), {
     description: '`events` (default): most events first. `recent`: latest event first.',

@@ -230,7 +230,7 @@ function filterOf({ variant, route, subject, parameters }: ParsedRequest): reado
 }
 
 /** Without these, tags are those of versions that did not have the parameters. */
-const ADDED: ReadonlySet<ParameterName> = new Set(['token', 'compare']);
+const ADDED: ReadonlySet<ParameterName> = new Set(['token', 'compare', 'property']);
 
 /** The parameters that tags are made of. */
 function tagParameters({ parameters, untagged = [] }: Route): readonly ParameterName[] {

@@ -1,15 +1,15 @@
 /**
- * Requests that a key may not send although it is in force. A refusal depends only on the key, the
- * route and which parameters are given, so that it reveals nothing about names, values or data.
+ * Requests that a key may not send although it is in force. A refusal depends only on the key and
+ * the request, and comes before any data is read, so that it reveals nothing about the data.
  */
 import { AppError } from '../../domain/app-error.ts';
 import { isRedacting } from '../../domain/redaction.ts';
-import { type KeyEntry, mayLookUpPeople, maySeeLmsIds } from '../../keys/keyring.ts';
+import { type KeyEntry, mayLookUpPeople, maySeeLmsIds, maySplitBy } from '../../keys/keyring.ts';
 import type { ParsedRequest } from './parsed-request.ts';
 
 /**
- * Throws `lookup-not-allowed` (decision 63), `gradebook-not-allowed` and `lms-ids-not-allowed`
- * (decision 101).
+ * Throws `lookup-not-allowed` (decision 63), `split-not-allowed` (decision 104),
+ * `gradebook-not-allowed` and `lms-ids-not-allowed` (decision 101).
  */
 export function checkPermission(
   { route, subject, parameters }: Pick<ParsedRequest, 'route' | 'subject' | 'parameters'>,
@@ -19,6 +19,13 @@ export function checkPermission(
     throw new AppError(
       'lookup-not-allowed',
       'This key sees pseudonyms, and may not look up users by LMS properties. Ask the operator for a key that may.',
+    );
+  }
+  const { property } = parameters;
+  if (property !== undefined && !maySplitBy(property, key)) {
+    throw new AppError(
+      'split-not-allowed',
+      'This key may not split activity by this LMS property. Ask the operator for a key that may.',
     );
   }
   if (route.namesUsers !== true) return;

@@ -42,7 +42,8 @@ function unknownParameter(name: string, known: readonly ParameterName[]): AppErr
   );
 }
 
-function checkTogether({ start, end, limit, cursor, since, token, compare }: Parameters): void {
+function checkTogether(parameters: Parameters): void {
+  const { start, end, limit, cursor, since, token, compare, by, property } = parameters;
   if (start !== undefined && end !== undefined && start > end) {
     throw new AppError(
       'range-reversed',
@@ -65,6 +66,12 @@ function checkTogether({ start, end, limit, cursor, since, token, compare }: Par
     throw new AppError(
       'parameter-malformed',
       'The parameter "token" needs "since". Send "since=start" for everything, or an earlier sync token.',
+    );
+  }
+  if ((by === 'lms') !== (property !== undefined)) {
+    throw new AppError(
+      'parameter-malformed',
+      'The parameters "by=lms" and "property" need each other. Send both, or neither.',
     );
   }
 }

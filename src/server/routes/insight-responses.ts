@@ -7,6 +7,7 @@ import { countThreads } from '../../insights/count-threads.ts';
 import { type Groups, groupsOf, noGroups } from '../../insights/groups.ts';
 import { countHoursOfWeek } from '../../insights/heat-map.ts';
 import { countInteractions } from '../../insights/interactions.ts';
+import { lmsGroupsOf } from '../../insights/lms-groups.ts';
 import { summarize } from '../../insights/overview.ts';
 import { measureParticipation } from '../../insights/participation.ts';
 import { Periods } from '../../insights/periods.ts';
@@ -77,12 +78,12 @@ export async function answerPoints(ask: Ask): Promise<AnyAnswer> {
 
 export async function answerActivity(ask: Ask): Promise<RenderedBody> {
   const { dataset, parameters } = ask;
-  const { by, top = DEFAULT_SERIES } = parameters;
+  const { by } = parameters;
   const asked = await eventsCounted(ask);
-  const groups = by === undefined ? noGroups(dataset) : await groupsOf(dataset, by, asked, top);
+  const groups = await groupsAsked(ask, asked);
   const activity = await countActivity(dataset, asked, periodsAsked(ask), groups);
   const describe = await ask.rendering.described();
-  // Boards without a series of their own share one, unless there are none.
+  // Boards and values without a series of their own share one, unless there are none.
   const shown = by === undefined ? [0] : rankSeries(groups, activity);
   const series = shown.map((place) => {
     const name = groups.names[place];
@@ -99,13 +100,19 @@ export async function answerActivity(ask: Ask): Promise<RenderedBody> {
   });
 }
 
+async function groupsAsked({ dataset, parameters }: Ask, asked: Asked): Promise<Groups> {
+  const { by, property, top = DEFAULT_SERIES } = parameters;
+  if (property !== undefined) return await lmsGroupsOf(dataset, property, asked, top);
+  return by === undefined || by === 'lms' ? noGroups(dataset) : await groupsOf(dataset, by, asked, top);
+}
+
 /** The name of a series is in each of its rows, so 500,000 rows can be of any size. */
 function refuseLong(byteLength: number): void {
   if (byteLength <= MOST_ACTIVITY_BYTES) return;
   throw new AppError(
     'range-too-fine',
     'The names of the series are so long that the rows would have more than 128 MiB. ' +
-      'Ask for a shorter range, for a longer interval, or for fewer boards with "top". JSON has each name once.',
+      'Ask for a shorter range, for a longer interval, or for fewer series with "top". JSON has each name once.',
   );
 }
 
@@ -129,11 +136,11 @@ function* activityRows(
 
 /**
  * Indexes of the groups that have events, most events first, so that the order does not reveal the
- * order in which words were imported. Boards are already in that order.
+ * order in which words were imported. Groups with one for all others keep their own order.
  */
-function rankSeries({ names, column }: Groups, { totals }: Activity): readonly number[] {
+function rankSeries({ names }: Groups, { totals }: Activity): readonly number[] {
   const places = [...names.keys()].filter((place) => totals[place]! > 0);
-  if (column === 'board') return places;
+  if (names.at(-1) === undefined) return places;
   return places.sort(
     (one, other) => totals[other]! - totals[one]! || ((names[one] ?? '') < (names[other] ?? '') ? -1 : 1),
   );

@@ -53,7 +53,7 @@ export const Activity = named('Activity', {
       label: orNull(
         Type.String({
           description:
-            'The action, type or role; null for all, for others and for a board. Empty for no class role.',
+            'The action, type, role or value; null for all, for others and for a board. Empty for no class role, and for no value of an LMS property.',
         }),
       ),
       board: orNull(BoardOfVariantB),
@@ -74,7 +74,9 @@ export const Returning = named('Returning', {
 export const ActivityItem = Type.Object({
   period: Instant('Start of the period.'),
   people: Count('Distinct actors in the period, in all series together.'),
-  label: orNull(Type.String({ description: 'The action, type, role or class role of the series.' })),
+  label: orNull(
+    Type.String({ description: 'The action, type, role, class role or LMS value of the series.' }),
+  ),
   board: orNull(BoardOfVariantB),
   events: Count('Events of the series in the period.'),
 });

@@ -79,9 +79,9 @@ const OF_ORGANIZATION: readonly Route[] = [
     summary: 'Events and active users over time',
     description:
       'Periods are consecutive, from the start of the range or the first event, at most 10,000. ' +
-      'All series together have at most 500,000 values, one per series and period; with `by=board`, a smaller `top` gives fewer series. CSV has a row for each period and series.',
+      'All series together have at most 500,000 values, one per series and period; with `by=board` and `by=lms`, a smaller `top` gives fewer series. CSV has a row for each period and series.',
     of: 'organization',
-    parameters: [...EVENTS, 'interval', 'zone', 'by', 'top', ...TABLE_PARAMETERS],
+    parameters: [...EVENTS, 'interval', 'zone', 'by', 'property', 'top', ...TABLE_PARAMETERS],
     answer: answerActivity,
   },
   {

@@ -77,7 +77,7 @@ export const REFUSALS: readonly RefusalResponse[] = [
   refusal(400, 'BadRequest', 'Malformed request, an invalid parameter, or two different keys.'),
   // These requests are refused before they are counted.
   refusal(401, 'Unauthorized', 'The key is missing, unknown, expired or revoked.', ['WWW-Authenticate']),
-  refusal(403, 'Forbidden', 'The key sees pseudonyms, or may not see LMS properties.'),
+  refusal(403, 'Forbidden', 'The key sees pseudonyms, or may not see or use LMS properties.'),
   refusal(
     404,
     'NotFound',

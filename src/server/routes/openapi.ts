@@ -137,7 +137,10 @@ function describeRoute(route: Route, operationId: string, components: Map<string
 
 /** 403 is for LMS properties and for names of users, 404 for names in the request. */
 function canRefuse({ of, names, parameters, namesUsers }: Route, status: number): boolean {
-  if (status === 403) return namesUsers === true || names.some(({ name }) => name === 'prop');
+  if (status === 403) {
+    const usesProperty = parameters.includes('property') || names.some(({ name }) => name === 'prop');
+    return namesUsers === true || usesProperty;
+  }
   if (status !== 404) return true;
   return of !== 'organization' || parameters.includes('board') || parameters.includes('user');
 }

@@ -67,10 +67,13 @@ const NO_LMS_IDS = `
   WHERE allow_lms_lookup AND NOT (redact_email OR redact_name OR redact_id);
   UPDATE key_changes SET changes = changes + 1;`;
 
+const LMS_SPLITS = 'ALTER TABLE keys ADD lms_splits TEXT;';
+
 /** Statements by name; the names sort in the order of the migrations. */
 export const STEPS: Readonly<Record<string, string>> = {
   '0001': FIRST_TABLES,
   '0002': NETWORKS_AND_RULES,
   '0003': AUDIT,
   '0004': NO_LMS_IDS,
+  '0005': LMS_SPLITS,
 };

@@ -272,7 +272,9 @@ export const INSIGHTS_AS_CSV: readonly InsightColumns[] = [
     path: '/activity',
     introduction: `A row for each period and series. \`people\` is the same in all rows of a period. Without \`by\` there
 is one series; with it, series without events are left out. With \`by=board\`, the series of boards
-beyond the first \`top\` has no board.`,
+beyond the first \`top\` has no board. With \`by=lms\`, the series of users without a value and that of
+all values that are not shown have no label; only JSON tells them apart. The latter also has the
+events of a period in which fewer than ten users with a value acted; the value then has 0.`,
     columns: insightColumns(INSIGHT_TABLES.activity),
   },
   {
