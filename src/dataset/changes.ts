@@ -3,7 +3,7 @@
  */
 import type { EventBatch } from './query.ts';
 import type { RecordColumns, RecordTable } from './records.ts';
-import type { Tables } from './tables.ts';
+import type { EarningRows, PairRows } from './tables.ts';
 
 export interface ChangedRecords<T extends RecordTable> {
   /** Indices of new and changed records, ascending. New ones have the next free indices. */
@@ -26,8 +26,22 @@ export interface DatasetChanges {
   readonly records: { readonly [T in RecordTable]: ChangedRecords<T> };
   /** Whether users or their LMS properties are new or have changed. */
   readonly hasUsers: boolean;
-  /** Boards on which users, points totals or awards are new or have changed, ascending. */
-  readonly boards: Int32Array;
-  /** All rows of these boards. */
-  readonly ofBoards: Pick<Tables, 'boardPeople' | 'standings' | 'earnings'>;
+  readonly pairs: ChangedPairs;
+}
+
+/**
+ * Users on boards who may have come to the board, or whose points total or awards may have changed:
+ * each pair once, by board.
+ */
+export interface ChangedPairs extends PairRows {
+  /** 1 if the user is one of the board (`Tables.boardPeople`). */
+  readonly onBoard: Uint8Array;
+  /** 1 if there is a points total; the next three columns describe it. */
+  readonly hasTotal: Uint8Array;
+  readonly totalPoints: Float64Array;
+  readonly participationScore: Float64Array;
+  /** 1 if the points total is imported. */
+  readonly imported: Uint8Array;
+  /** All counted awards and adjustments of these pairs, in no order. */
+  readonly earnings: EarningRows;
 }

@@ -4,9 +4,9 @@
  */
 import { slice } from '../../system/time-slice.ts';
 import type { DatasetChanges } from '../changes.ts';
-import { collectRuns } from '../columns.ts';
 import { append, copyTo, extend, growable } from '../shared-arrays.ts';
 import { AwardHistory } from './award-history.ts';
+import { runsOfBoards, totalsOfBoards } from './changed-totals.ts';
 import { type Edit, inRuns, keptOffsets, keptRows, keptRowsOf, lengthAfter } from './edit.ts';
 import type { IdIndex } from './id-index.ts';
 import type { PointsIds } from './ordered-totals.ts';
@@ -28,14 +28,15 @@ interface Counted {
 
 export async function growPoints(
   before: PointsIndex,
-  { boards: changed, ofBoards }: DatasetChanges,
+  { pairs }: DatasetChanges,
   { users, boards, policy }: Counted,
 ): Promise<PointsIndex> {
   const { held } = before;
   const ids = { users, boards };
-  if (changed.length === 0) return new PointsIndex({ ...held, ids });
-  const parts = await collectRuns(ofBoards.standings());
-  const added = await orderTotals(parts, ofBoards.earnings(), ids);
+  if (pairs.board.length === 0) return new PointsIndex({ ...held, ids });
+  const changed = Int32Array.from(runsOfBoards(pairs), ({ board }) => board);
+  const { standings, earnings } = await totalsOfBoards(held, pairs);
+  const added = await orderTotals(standings, earnings, ids);
   const columns = await appendTotals(held, added);
   const sections = await moveSections(held, added.sections, changed, boards.count);
   const boardsByUser = await growBoards(held, { changed, sections, ...columns }, ids);

@@ -3,9 +3,8 @@
  * (decision 47). What has not changed is shared. The earlier data stay as they are, for responses
  * that are under way.
  */
-import { slice } from '../../system/time-slice.ts';
-import type { ChangedRecords, DatasetChanges } from '../changes.ts';
-import { collectRuns } from '../columns.ts';
+import { inSlices, slice } from '../../system/time-slice.ts';
+import type { ChangedPairs, ChangedRecords, DatasetChanges } from '../changes.ts';
 import type { Dataset } from '../dataset.ts';
 import { addEventRows, type EventRows, makeEventRows, ROW_WORDS, timestampOf } from '../event-rows.ts';
 import type { EventBatch } from '../query.ts';
@@ -13,6 +12,7 @@ import { type Boards, makeRecords, type RecordColumns, type RecordTable, type Us
 import { rangesOf, rowAt } from '../row-runs.ts';
 import { append, copyTo, sharedFlags, sharedIntegers } from '../shared-arrays.ts';
 import type { TextColumn } from '../text-column.ts';
+import { runsOfBoards } from './changed-totals.ts';
 import type { Holdings } from './dataset.ts';
 import {
   type Edit,
@@ -28,7 +28,7 @@ import { growPoints } from './grow-points.ts';
 import { IdIndex } from './id-index.ts';
 import { readBoardNames, readUserNames } from './names.ts';
 import { addRows, ListMemory, type RowIndex, replaceLists, rowsOf } from './row-index.ts';
-import { indexBoardPeople, ScopeMask } from './scope-mask.ts';
+import { ScopeMask } from './scope-mask.ts';
 import { openTimeline, ResidentTimeline } from './timeline.ts';
 
 /** `stored` is the later version. Throws if the changes are not all that it has. */
@@ -50,7 +50,7 @@ export async function growHoldings(
   const boards = isUnchanged(changes.records.boards)
     ? before.boards
     : await growIds(before.boards, records.boards);
-  const visibility = new ScopeMask(boards, users, await growPeople(before, changes, sizes.boards));
+  const visibility = new ScopeMask(boards, users, await growPeople(before, changes.pairs));
   return {
     records,
     users,
@@ -143,22 +143,23 @@ async function growUserNames(before: Holdings, { hasUsers }: DatasetChanges, sto
   return hasUsers ? await readUserNames(stored.tables().properties()) : before.userNames;
 }
 
-async function growPeople(
-  { visibility }: Holdings,
-  { boards, ofBoards }: DatasetChanges,
-  count: number,
-): Promise<RowIndex> {
-  if (boards.length === 0) return visibility.boardPeople;
-  const people = await indexBoardPeople(await collectRuns(ofBoards.boardPeople()), count);
+async function growPeople({ visibility: { boardPeople } }: Holdings, pairs: ChangedPairs): Promise<RowIndex> {
   const lists = new Map<number, Int32Array>();
   const memory = new ListMemory();
-  for (const board of boards) {
-    const list = rowsOf(people, board);
-    const kept = memory.take(list.length);
-    await copyTo(kept, list, 0);
-    lists.set(board, kept);
+  for (const { board, from, to } of runsOfBoards(pairs)) {
+    if (slice.isOver()) await slice.pass();
+    const before = rowsOf(boardPeople, board);
+    const come = new Set(pairs.user.subarray(from, to).filter((_, at) => pairs.onBoard[from + at] === 1));
+    await inSlices(0, before.length, (first, end) => {
+      for (let place = first; place < end; place++) come.delete(before[place]!);
+    });
+    if (come.size === 0) continue;
+    const list = memory.take(before.length + come.size);
+    await copyTo(list, before, 0);
+    list.set([...come], before.length);
+    lists.set(board, list);
   }
-  return await replaceLists(visibility.boardPeople, lists, memory);
+  return lists.size === 0 ? boardPeople : await replaceLists(boardPeople, lists, memory);
 }
 
 /**

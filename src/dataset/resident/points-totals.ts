@@ -44,7 +44,7 @@ export async function orderStandings(
 /** As `orderStandings`, without what is known of all boards. */
 export async function orderTotals(
   parts: readonly StandingRows[],
-  earned: AsyncIterable<EarningRows>,
+  earned: AsyncIterable<EarningRows> | Iterable<EarningRows>,
   ids: PointsIds,
 ): Promise<Omit<TotalsHeld, 'boardsByUser' | 'policyOf'>> {
   const { users, boards } = ids;
@@ -66,7 +66,7 @@ export async function orderTotals(
 type TotalsSearched = Omit<OrderedTotals, 'boardsByUser'> & Pick<TotalsHeld, 'imported'>;
 
 async function readEarnings(
-  earned: AsyncIterable<EarningRows>,
+  earned: AsyncIterable<EarningRows> | Iterable<EarningRows>,
   totals: TotalsSearched,
 ): Promise<AwardHistory> {
   const parts: Earned[] = [];
@@ -238,7 +238,7 @@ function heldStandings(count: number): Standings {
   };
 }
 
-function standingsOf(count: number): Standings {
+export function standingsOf(count: number): Standings {
   return {
     count,
     user: new Int32Array(count),
@@ -262,7 +262,13 @@ async function joinStandings(
 }
 
 /** Copies the rows listed at `[from, to)` of `rows` to the same positions of `target`. */
-function gather(source: Standings, rows: Int32Array, target: Standings, from: number, to: number): void {
+export function gather(
+  source: Standings,
+  rows: Int32Array,
+  target: Standings,
+  from: number,
+  to: number,
+): void {
   for (let place = from; place < to; place++) {
     const row = rows[place]!;
     target.user[place] = source.user[row]!;

@@ -23,7 +23,8 @@ async function makeEarlier(file: string, format: 3 | 4 | 5): Promise<void> {
   const connection = await instance.connect();
   await connection.run(`DELETE FROM standings WHERE (board, person) NOT IN
     (SELECT board, person FROM board_people WHERE present)`);
-  await connection.run('DROP TABLE deleted_events; DROP TABLE publications; DROP TABLE version_changes;');
+  for (const table of ['deleted_events', 'publications', 'version_changes', 'changed_pairs'])
+    await connection.run(`DROP TABLE ${table}`);
   if (format < 5) await connection.run('ALTER TABLE version DROP COLUMN user_points_key');
   if (format === 3) {
     for (const clock of LATER_USER_CLOCKS) await connection.run(`ALTER TABLE users DROP COLUMN ${clock}`);

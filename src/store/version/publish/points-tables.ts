@@ -129,8 +129,8 @@ const TOUCHED_STANDINGS = `
   UNION SELECT board, person FROM fresh_adjustments;
   CREATE OR REPLACE TEMP TABLE known_standings AS
     FROM ${rowsOfPairs('touched_standings', 'standings', 'rowid AS row, *')};
-  ${ofTouchedStandings('awards', 'board, person, points, outcome')}
-  ${ofTouchedStandings('adjustments', 'board, person, points')}
+  ${ofTouchedStandings('awards', 'board, person, timestamp_ms, points, outcome')}
+  ${ofTouchedStandings('adjustments', 'board, person, timestamp_ms, points')}
   CREATE OR REPLACE TEMP TABLE other_standings AS FROM touched_standings ANTI JOIN touched_people USING (board, person);
   CREATE OR REPLACE TEMP TABLE touched_board_people AS
     FROM fresh_board_people UNION ALL FROM ${rowsOfPairs('other_standings', 'board_people')};`;

@@ -13,15 +13,15 @@ import { type CopiedTable, quoted, TABLE_NAMES, type Type, VERSION_TABLES } from
 import { MISSING_STANDINGS } from './points-tables.ts';
 
 /** Increment on every change of the schema. */
-export const FORMAT = 8;
+export const FORMAT = 9;
 /** The earliest format that can be read. The next publication upgrades the file to `FORMAT`. */
 const EARLIEST_FORMAT = 3;
 /** The format that added the other clocks of users. */
 const FORMAT_OF_CLOCKS = 4;
 /** The format that added deleted events and the history of publications. */
 const FORMAT_OF_HISTORY = 7;
-/** The format that added what the latest publications have changed. */
-const FORMAT_OF_CHANGES = 8;
+/** The format that tells which users on which boards the latest publications have changed. */
+const FORMAT_OF_CHANGES = 9;
 
 const commentOf = (format: number) => `Corkboard generation, format ${format}`;
 
@@ -51,9 +51,15 @@ CREATE TABLE publications (publication INTEGER, version VARCHAR, published_ms BI
 
 const VERSION_CHANGES = `
 -- What the latest publications have changed (decision 47): each from the version "before", whether
--- users or their LMS properties, and the boards whose users, points or awards; null: maybe all.
+-- users or their LMS properties, and the number of its rows in "changed_pairs"; null: not listed.
 CREATE TABLE version_changes (
-  version VARCHAR, before VARCHAR, last_sequence BIGINT, has_users BOOLEAN, boards INTEGER[]
+  version VARCHAR, before VARCHAR, last_sequence BIGINT, has_users BOOLEAN, pairs INTEGER
+);
+-- The users on boards that these publications have changed, as they were afterwards: whether they
+-- are in "board_people", their points total if they have one, and what they have earned.
+CREATE TABLE changed_pairs (
+  last_sequence BIGINT, board INTEGER, person INTEGER, on_board BOOLEAN, total_points BIGINT,
+  participation_score BIGINT, imported BOOLEAN, earned STRUCT(timestamp_ms BIGINT, points BIGINT)[]
 );`;
 
 export const GENERATION_SCHEMA = `
@@ -100,7 +106,8 @@ const STEPS: Readonly<Record<number, string>> = {
   // Users who were paid without acting had no points total.
   5: `INSERT INTO standings ${MISSING_STANDINGS};`,
   6: HISTORY,
-  7: VERSION_CHANGES,
+  // Format 8 listed the changed boards alone.
+  8: `DROP TABLE IF EXISTS version_changes; ${VERSION_CHANGES}`,
 };
 
 /**
@@ -131,7 +138,7 @@ export function hasHistory(format: number): boolean {
   return format >= FORMAT_OF_HISTORY;
 }
 
-/** Whether a file tells what publications have changed. */
+/** Whether a file tells which users on which boards publications have changed. */
 export function hasChanges(format: number): boolean {
   return format >= FORMAT_OF_CHANGES;
 }

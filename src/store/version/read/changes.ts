@@ -1,13 +1,14 @@
 /** Reads what a version has that an earlier one had not (decision 47). */
-import type { ChangedRecords, DatasetChanges } from '../../../dataset/changes.ts';
+
+import type { ChangedPairs, ChangedRecords, DatasetChanges } from '../../../dataset/changes.ts';
+import { joinFlags } from '../../../dataset/columns.ts';
 import type { Dataset } from '../../../dataset/dataset.ts';
 import { joinRecords, type RecordTable } from '../../../dataset/records.ts';
 import { text } from '../../stored-values.ts';
-import { type Database, joinedIntegers } from '../database.ts';
+import { type Database, joinedDoubles, joinedIntegers } from '../database.ts';
 import { hasChanges } from '../publish/schema.ts';
 import { MOST_CHANGES } from '../publish/version-changes.ts';
-import { readRecords } from './records.ts';
-import { CHANGED_BOARDS, readTables } from './tables.ts';
+import { flagColumn, readRecords } from './records.ts';
 import { readEventsSince } from './timeline.ts';
 
 /**
@@ -24,21 +25,13 @@ export async function readChanges(
   if (after.counts.events - before.counts.events > MOST_CHANGES || !hasChanges(format)) return undefined;
   const publications = await publicationsBetween(database, before.version, after.version);
   if (publications === undefined) return undefined;
-  const boards = await joinedIntegers(
-    await database.chunks(`SELECT DISTINCT board FROM (${CHANGED_BOARDS}) ORDER BY board`, {
-      since: BigInt(lastSequence),
-    }),
-    0,
-  );
-  if (boards.length > MOST_CHANGES) return undefined;
   const records = await readChangedRecords(database, format, lastSequence);
   if (records === undefined) return undefined;
   return {
     events: await readEventsSince(database, lastSequence),
     records,
     hasUsers: publications.some(({ hasUsers }) => hasUsers),
-    boards,
-    ofBoards: readTables(database, lastSequence),
+    pairs: await readChangedPairs(database, lastSequence),
   };
 }
 
@@ -49,7 +42,7 @@ interface ChangingPublication {
 
 /**
  * The publications that lead from one version to a later one. Undefined if there are none, or if
- * one of them may have changed all boards. Numbers of publications can occur twice in a file that
+ * one of them does not list its pairs. Numbers of publications can occur twice in a file that
  * was restored, versions cannot.
  */
 async function publicationsBetween(
@@ -58,7 +51,7 @@ async function publicationsBetween(
   to: string,
 ): Promise<readonly ChangingPublication[] | undefined> {
   const rows = await database.rows(
-    'SELECT version, before, has_users FROM version_changes WHERE boards IS NOT NULL',
+    'SELECT version, before, has_users FROM version_changes WHERE pairs IS NOT NULL',
   );
   const publications = new Map(
     rows.map(([version, before, hasUsers]) => [
@@ -74,6 +67,37 @@ async function publicationsBetween(
     version = publication.before;
   }
   return found.length === 0 ? undefined : found;
+}
+
+/** Pairs that publications after the sequence `$since` have changed, as the latest left them. */
+const CHANGED_PAIRS = `
+  FROM changed_pairs WHERE last_sequence > $since
+  QUALIFY last_sequence = max(last_sequence) OVER (PARTITION BY board, person)`;
+
+async function readChangedPairs(database: Database, sequence: number): Promise<ChangedPairs> {
+  const read = async (sql: string) => await database.chunks(sql, { since: BigInt(sequence) });
+  const found = await read(`
+    SELECT board, person, on_board, total_points IS NOT NULL, coalesce(total_points, 0)::DOUBLE,
+      coalesce(participation_score, 0)::DOUBLE, imported
+    FROM (${CHANGED_PAIRS}) ORDER BY board, person`);
+  const earned = await read(`
+    SELECT board, person, entry.timestamp_ms::DOUBLE, entry.points::DOUBLE
+    FROM (SELECT board, person, unnest(earned) AS entry FROM (${CHANGED_PAIRS}))`);
+  return {
+    board: await joinedIntegers(found, 0),
+    user: await joinedIntegers(found, 1),
+    onBoard: await joinFlags(found.map((chunk) => flagColumn(chunk, 2))),
+    hasTotal: await joinFlags(found.map((chunk) => flagColumn(chunk, 3))),
+    totalPoints: await joinedDoubles(found, 4),
+    participationScore: await joinedDoubles(found, 5),
+    imported: await joinFlags(found.map((chunk) => flagColumn(chunk, 6))),
+    earnings: {
+      board: await joinedIntegers(earned, 0),
+      user: await joinedIntegers(earned, 1),
+      timestampMs: await joinedDoubles(earned, 2),
+      points: await joinedDoubles(earned, 3),
+    },
+  };
 }
 
 async function readChangedRecords(

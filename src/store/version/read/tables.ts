@@ -5,13 +5,7 @@ import { text } from '../../stored-values.ts';
 import { type Database, doubleColumn, integerColumn, type StatementParameters } from '../database.ts';
 import { flagColumn, idColumn } from './records.ts';
 
-/**
- * `since`: only rows of boards that later publications have changed, in tables whose rows belong to
- * boards.
- */
-export function readTables(database: Database, since?: number): Tables {
-  const parameters = since === undefined ? {} : { since: BigInt(since) };
-  const sources = since === undefined ? WHOLE : OF_BOARDS;
+export function readTables(database: Database): Tables {
   async function* stream<Rows>(
     sql: string,
     rows: (chunk: DuckDBDataChunk) => Rows,
@@ -31,28 +25,20 @@ export function readTables(database: Database, since?: number): Tables {
         }),
         of && { property: of.property, board: BigInt(of.board) },
       ),
-    boardPeople: () => stream(boardPeople(sources), pairsOf, parameters),
+    boardPeople: () => stream('SELECT board, person FROM board_people', pairsOf),
     standings: () =>
-      stream(
-        standings(sources),
-        (chunk) => ({
-          ...{ count: chunk.rowCount, ...pairsOf(chunk) },
-          totalPoints: doubleColumn(chunk, 2),
-          participationScore: doubleColumn(chunk, 3),
-          imported: flagColumn(chunk, 4),
-        }),
-        parameters,
-      ),
+      stream(STANDINGS, (chunk) => ({
+        ...{ count: chunk.rowCount, ...pairsOf(chunk) },
+        totalPoints: doubleColumn(chunk, 2),
+        participationScore: doubleColumn(chunk, 3),
+        imported: flagColumn(chunk, 4),
+      })),
     earnings: () =>
-      stream(
-        earnings(sources),
-        (chunk) => ({
-          ...pairsOf(chunk),
-          timestampMs: doubleColumn(chunk, 2),
-          points: doubleColumn(chunk, 3),
-        }),
-        parameters,
-      ),
+      stream(EARNINGS, (chunk) => ({
+        ...pairsOf(chunk),
+        timestampMs: doubleColumn(chunk, 2),
+        points: doubleColumn(chunk, 3),
+      })),
   };
 }
 
@@ -60,23 +46,12 @@ const PROPERTIES = 'SELECT person, property, value FROM user_properties';
 const OF_BOARD =
   'WHERE property = $property AND person IN (SELECT person FROM standings WHERE board = $board)';
 
-/** The boards that publications after the sequence `$since` have changed. */
-export const CHANGED_BOARDS =
-  'SELECT unnest(boards) AS board FROM version_changes WHERE last_sequence > $since';
-
-/** What a query reads in place of a table. */
-type Sources = (table: 'board_people' | 'standings' | 'imported_points' | 'awards' | 'adjustments') => string;
-
-const WHOLE: Sources = (table) => table;
-const OF_BOARDS: Sources = (table) => `(FROM ${table} WHERE board IN (${CHANGED_BOARDS}))`;
-
-const boardPeople = (from: Sources) => `SELECT board, person FROM ${from('board_people')}`;
-const standings = (from: Sources) => `
+const STANDINGS = `
   SELECT board, person, s.total_points::DOUBLE, s.participation_score::DOUBLE, i.total_points IS NOT NULL
-  FROM ${from('standings')} s LEFT JOIN ${from('imported_points')} i USING (board, person)`;
-const earnings = (from: Sources) => `
-  SELECT board, person, timestamp_ms::DOUBLE, points::DOUBLE FROM ${from('awards')} WHERE outcome = 'counted'
-  UNION ALL SELECT board, person, timestamp_ms::DOUBLE, points::DOUBLE FROM ${from('adjustments')}`;
+  FROM standings s LEFT JOIN imported_points i USING (board, person)`;
+const EARNINGS = `
+  SELECT board, person, timestamp_ms::DOUBLE, points::DOUBLE FROM awards WHERE outcome = 'counted'
+  UNION ALL SELECT board, person, timestamp_ms::DOUBLE, points::DOUBLE FROM adjustments`;
 
 function pairsOf(chunk: DuckDBDataChunk): PairRows {
   return { board: integerColumn(chunk, 0), user: integerColumn(chunk, 1) };
