@@ -42,6 +42,6 @@ export interface ChangedPairs extends PairRows {
   readonly participationScore: Float64Array;
   /** 1 if the points total is imported. */
   readonly imported: Uint8Array;
-  /** All counted awards and adjustments of these pairs, in no order. */
-  readonly earnings: EarningRows;
+  /** All counted awards and adjustments of these pairs, in batches and in no order. */
+  readonly earnings: readonly EarningRows[];
 }

@@ -9,16 +9,11 @@ import { before, describe, it } from 'node:test';
 import { DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
 import type { Dataset } from '../../src/dataset/dataset.ts';
-import { type EventRows, ROW_WORDS } from '../../src/dataset/event-rows.ts';
 import type { Image, ImagePieces } from '../../src/dataset/image.ts';
-import type { EventTally } from '../../src/dataset/query.ts';
-import type { Holdings, ResidentDataset } from '../../src/dataset/resident/dataset.ts';
+import type { ResidentDataset } from '../../src/dataset/resident/dataset.ts';
 import { holdingsOf, imageOf } from '../../src/dataset/resident/holdings-image.ts';
 import { growDataset, loadDataset } from '../../src/dataset/resident/load.ts';
-import type { PointsIndex } from '../../src/dataset/resident/points-totals.ts';
-import { rowsOf } from '../../src/dataset/resident/row-index.ts';
-import { sectionOf } from '../../src/dataset/resident/sections.ts';
-import { areInOrder, rowAt } from '../../src/dataset/row-runs.ts';
+import { areInOrder } from '../../src/dataset/row-runs.ts';
 import { LEAST_GROWABLE_BYTES } from '../../src/dataset/shared-arrays.ts';
 import { openFolderStore } from '../../src/store/files/open-folder.ts';
 import type { VersionStore } from '../../src/store/files/version-store.ts';
@@ -26,6 +21,7 @@ import { forgottenUser } from '../../src/store/forgotten.ts';
 import { ImageFile } from '../../src/store/version/read/image-file.ts';
 import { temporaryFolder } from '../cli/command.ts';
 import { runs } from '../model/runs.ts';
+import { inOrder } from './held-in-order.ts';
 import { type Step, stepsArbitrary } from './increments.ts';
 import { SINGLE_CHANGES } from './single-changes.ts';
 import { openPublished, publishRecords, type Records, WORLD } from './small-world.ts';
@@ -45,75 +41,6 @@ async function newOrganization(): Promise<string> {
   return name;
 }
 
-/** The data of a version, whatever order they have in memory, and with what has no order sorted. */
-function inOrder(held: Holdings) {
-  const { records, boardNames, userNames, timeline, standings, visibility } = held;
-  const { byBoard, byActor } = timeline;
-  const boards = Array.from({ length: held.sizes.boards }, (_, board) => board);
-  const users = Array.from({ length: held.sizes.users }, (_, user) => user);
-  const texts = (of: object) =>
-    Object.entries(of).map(([name, column]) => [
-      name,
-      'at' in column && 'size' in column
-        ? Array.from({ length: column.count }, (_, at) => column.at(at))
-        : [...column],
-    ]);
-  // What is compared below.
-  const isOther = (name: string) =>
-    !/^(users|boards|pins) .* (bytes|offsets)$|^(board people|events?|points|boards with points|awards|tally)( |$)/.test(
-      name,
-    );
-  const { places, events } = eventsInOrder(timeline.events);
-  const positions = (rows: Int32Array) => Array.from(rows, (row) => places.get(row));
-  const total = totalsOf(standings);
-  return {
-    arrays: [...imageOf(held)].filter(([name]) => isOther(name)).map(([name, array]) => [name, [...array]]),
-    records: [texts(records.users), texts(records.boards), texts(records.pins)],
-    ...{ boardNames, userNames, sizes: held.sizes, events, tally: tallied(held.tally) },
-    people: boards.map((board) => rowsOf(visibility.boardPeople, board).toSorted()),
-    byBoard: boards.map((board) => positions(rowsOf(byBoard, board))),
-    byActor: users.map((user) => positions(rowsOf(byActor, user))),
-    totals: boards.map((board) => {
-      const { from, to } = sectionOf(standings.held.sections, board);
-      return Array.from({ length: to - from }, (_, at) => total(from + at));
-    }),
-    boardsByUser: users.map((user) => [...rowsOf(standings.held.boardsByUser, user)]),
-  };
-}
-
-function tallied({ kind, actor, owner, board, pin }: EventTally) {
-  return [kind, actor, owner, board, pin].map(({ index, count }) =>
-    Array.from(index, (value, place) => [value, count[place]!] as const).sort(
-      ([one], [other]) => one - other,
-    ),
-  );
-}
-
-/** The events in the order of the timeline, and the position of each row. */
-function eventsInOrder({ runs, count, words }: EventRows) {
-  const rows = Array.from({ length: count }, (_, position) => rowAt(runs, position));
-  return {
-    places: new Map(rows.map((row, position) => [row, position])),
-    events: rows.map((row) => [...words.subarray(row * ROW_WORDS, (row + 1) * ROW_WORDS)]),
-  };
-}
-
-/** The points total in a row, with its awards. */
-function totalsOf({ held }: PointsIndex) {
-  const { user, board, totalPoints, participationScore } = held.standings;
-  const { timestampMs, sums, offsets } = held.earnings.parts;
-  return (row: number) => {
-    const [from, to] = [offsets[row]!, offsets[row + 1]!];
-    const awards = [...timestampMs.subarray(from, to)].map((ms, at) => [ms, sums[from + at]]);
-    return {
-      ...{ user: user[row], board: board[row], total: totalPoints[row], score: participationScore[row] },
-      isImported: held.imported[row],
-      // The sums of awards of the same instant depend on their order; only the last one is used.
-      awards: awards.filter(([ms], at) => awards[at + 1]?.[0] !== ms),
-    };
-  };
-}
-
 async function openWhole(name: string): Promise<ResidentDataset> {
   return await loadDataset(await openPublished(store, name), () => undefined);
 }
@@ -129,12 +56,14 @@ async function openGrown(
   return { dataset, isKnown: followed !== undefined };
 }
 
-/** The number of rows of `changed_pairs`. */
+/** The number of pairs and entries that are listed. */
 async function changedPairs(name: string, generation: number): Promise<bigint> {
   const file = join(folder, 'organizations', name, 'generations', `${generation}.duckdb`);
   const instance = await DuckDBInstance.create(file, { access_mode: 'READ_ONLY' });
   const connection = await instance.connect();
-  const counted = await connection.runAndReadAll('SELECT count(*) FROM changed_pairs');
+  const counted = await connection.runAndReadAll(
+    'SELECT (SELECT count(*) FROM changed_pairs) + (SELECT count(*) FROM changed_earnings)',
+  );
   connection.closeSync();
   instance.closeSync();
   return counted.getRows()[0]?.[0] as bigint;
@@ -373,7 +302,37 @@ describe('a version in memory that was made from an earlier one', () => {
     for (const one of [dataset, whole, read, earlier, furthest]) await one.close();
   });
 
-  it('leaves nothing of erased users in the file', async () => {
+  it('is read as a whole if more users on boards have changed than are listed', async () => {
+    const boards = Array.from({ length: 362 }, (_, at) => ({ id: BigInt(at), title: '' }));
+    const users = Array.from({ length: 363 }, (_, at) => ({ id: BigInt(at), email: `${at}@x.example` }));
+    const memberships = boards.flatMap((board) =>
+      users.map((user) => ({ boardId: board.id, userId: user.id })),
+    );
+    const begin = async () => {
+      const name = await newOrganization();
+      await publishRecords(store, name, { boards, users });
+      return { name, earlier: await openWhole(name) };
+    };
+    const isFollowed = async (name: string, earlier: ResidentDataset) => {
+      const { dataset, isKnown } = await openGrown(name, earlier);
+      await dataset.close();
+      return isKnown;
+    };
+    const MOST = 131_072;
+    const { name, earlier } = await begin();
+    await publishRecords(store, name, { memberships: memberships.slice(0, MOST) });
+    assert.ok(await isFollowed(name, earlier));
+    const next = await openWhole(name);
+    await publishRecords(store, name, { memberships: memberships.slice(MOST) });
+    assert.ok(await isFollowed(name, next));
+    assert.ok(!(await isFollowed(name, earlier)), 'the pairs of both publications were listed');
+    const other = await begin();
+    await publishRecords(store, other.name, { memberships: memberships.slice(0, MOST + 1) });
+    assert.ok(!(await isFollowed(other.name, other.earlier)), 'the pairs of one publication were listed');
+    for (const one of [earlier, next, other.earlier]) await one.close();
+  });
+
+  it('lists no pairs any more after users are erased', async () => {
     const name = await newOrganization();
     await publishRecords(store, name, WORLD);
     const event = { ...EVENT, actorId: 3n, timestampMs: 2_500 };
@@ -392,7 +351,7 @@ describe('a version in memory that was made from an earlier one', () => {
     const connection = await instance.connect();
     // Format 8 listed changed boards.
     await connection.run(`
-      DROP TABLE changed_pairs; DROP TABLE version_changes;
+      DROP TABLE changed_pairs; DROP TABLE changed_earnings; DROP TABLE version_changes;
       CREATE TABLE version_changes (
         version VARCHAR, before VARCHAR, last_sequence BIGINT, has_users BOOLEAN, boards INTEGER[]
       );

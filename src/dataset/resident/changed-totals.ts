@@ -5,6 +5,7 @@
 import { inSlices, slice } from '../../system/time-slice.ts';
 import type { ChangedPairs } from '../changes.ts';
 import { joinIntegers } from '../columns.ts';
+import type { Standings } from '../query.ts';
 import type { EarningRows, StandingRows } from '../tables.ts';
 import { gather, standingsOf, type TotalsHeld } from './points-totals.ts';
 import { sectionOf } from './sections.ts';
@@ -26,14 +27,17 @@ export function* runsOfBoards({ board }: ChangedPairs): Generator<BoardRun, void
 /** In no order. */
 interface TotalsOfBoards {
   readonly standings: readonly StandingRows[];
-  readonly earnings: readonly EarningRows[];
+  readonly earnings: Iterable<EarningRows>;
 }
+
+/** Points totals whose awards are a batch. */
+const TOTALS_AT_ONCE = 512;
 
 export async function totalsOfBoards(held: TotalsHeld, pairs: ChangedPairs): Promise<TotalsOfBoards> {
   const rows = await rowsKept(held, pairs);
   return {
-    standings: [await keptTotals(held, rows), changedTotals(pairs)],
-    earnings: [await keptEarnings(held, rows), pairs.earnings],
+    standings: [await copiedTotals(held.standings, held.imported, rows), await changedTotals(pairs)],
+    earnings: earningsOf(held, rows, pairs),
   };
 }
 
@@ -57,30 +61,32 @@ async function rowsKept(
   return await joinIntegers(parts);
 }
 
-async function keptTotals({ standings, imported }: TotalsHeld, rows: Int32Array): Promise<StandingRows> {
-  const kept = { ...standingsOf(rows.length), imported: new Uint8Array(rows.length) };
-  await inSlices(0, rows.length, (from, to) => {
-    gather(standings, rows, kept, from, to);
-    for (let place = from; place < to; place++) kept.imported[place] = imported[rows[place]!]!;
+async function copiedTotals(from: Standings, imported: Uint8Array, rows: Int32Array): Promise<StandingRows> {
+  const copied = { ...standingsOf(rows.length), imported: new Uint8Array(rows.length) };
+  await inSlices(0, rows.length, (first, end) => {
+    gather(from, rows, copied, first, end);
+    for (let place = first; place < end; place++) copied.imported[place] = imported[rows[place]!]!;
   });
-  return kept;
+  return copied;
 }
 
-function changedTotals(pairs: ChangedPairs): StandingRows {
-  const isTotal = (_: number, place: number) => pairs.hasTotal[place] === 1;
-  const user = pairs.user.filter(isTotal);
-  return {
-    count: user.length,
-    user,
-    board: pairs.board.filter(isTotal),
-    totalPoints: pairs.totalPoints.filter(isTotal),
-    participationScore: pairs.participationScore.filter(isTotal),
-    imported: pairs.imported.filter(isTotal),
-  };
+async function changedTotals(pairs: ChangedPairs): Promise<StandingRows> {
+  const places = new Int32Array(pairs.board.length);
+  let count = 0;
+  await inSlices(0, places.length, (from, to) => {
+    for (let place = from; place < to; place++) if (pairs.hasTotal[place] === 1) places[count++] = place;
+  });
+  return await copiedTotals({ ...pairs, count: places.length }, pairs.imported, places.subarray(0, count));
+}
+
+function* earningsOf(held: TotalsHeld, rows: Int32Array, pairs: ChangedPairs): Generator<EarningRows, void> {
+  for (let from = 0; from < rows.length; from += TOTALS_AT_ONCE)
+    yield keptEarnings(held, rows.subarray(from, from + TOTALS_AT_ONCE));
+  yield* pairs.earnings;
 }
 
 /** The points of each entry are the difference of two running sums. */
-async function keptEarnings({ standings, earnings }: TotalsHeld, rows: Int32Array): Promise<EarningRows> {
+function keptEarnings({ standings, earnings }: TotalsHeld, rows: Int32Array): EarningRows {
   const { offsets, timestampMs, sums } = earnings.parts;
   const count = rows.reduce((sum, row) => sum + offsets[row + 1]! - offsets[row]!, 0);
   const kept = {
@@ -98,8 +104,6 @@ async function keptEarnings({ standings, earnings }: TotalsHeld, rows: Int32Arra
       kept.points[at] = sums[entry]! - (entry === offsets[row]! ? 0 : sums[entry - 1]!);
     }
   };
-  await inSlices(0, rows.length, (from, to) => {
-    for (let place = from; place < to; place++) copy(rows[place]!);
-  });
+  for (const row of rows) copy(row);
   return kept;
 }

@@ -151,7 +151,7 @@ async function growPeople({ visibility: { boardPeople } }: Holdings, pairs: Chan
     const before = rowsOf(boardPeople, board);
     const come = new Set(pairs.user.subarray(from, to).filter((_, at) => pairs.onBoard[from + at] === 1));
     await inSlices(0, before.length, (first, end) => {
-      for (let place = first; place < end; place++) come.delete(before[place]!);
+      for (let place = first; place < end && come.size > 0; place++) come.delete(before[place]!);
     });
     if (come.size === 0) continue;
     const list = memory.take(before.length + come.size);

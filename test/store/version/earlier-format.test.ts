@@ -23,7 +23,13 @@ async function makeEarlier(file: string, format: 3 | 4 | 5): Promise<void> {
   const connection = await instance.connect();
   await connection.run(`DELETE FROM standings WHERE (board, person) NOT IN
     (SELECT board, person FROM board_people WHERE present)`);
-  for (const table of ['deleted_events', 'publications', 'version_changes', 'changed_pairs'])
+  for (const table of [
+    'deleted_events',
+    'publications',
+    'version_changes',
+    'changed_pairs',
+    'changed_earnings',
+  ])
     await connection.run(`DROP TABLE ${table}`);
   if (format < 5) await connection.run('ALTER TABLE version DROP COLUMN user_points_key');
   if (format === 3) {

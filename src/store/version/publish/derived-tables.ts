@@ -10,8 +10,8 @@ import { allRows, appendInOrder, emptyOrdered, type RowFilter, replaceRows, rows
 /**
  * Updates the tables after a merge. Points come later, because they depend on the users of boards.
  * Writes the pairs of board and user whose row in `board_people` is new or may have changed to the
- * table `touched_people`, and unless `all`, their present rows to `fresh_board_people`. `all`: the
- * tables are empty, and all records count as new.
+ * table `touched_people`, and unless `all`, their rows after the merge to `fresh_board_people`.
+ * `all`: the tables are empty, and all records count as new.
  */
 export async function deriveTables(connection: DuckDBConnection, all: boolean): Promise<void> {
   await connection.run(created('user', 'actor', all));
@@ -74,8 +74,8 @@ const followsIn = (events: string) => `(
   WHERE k.type = 'board' AND k.action IN ('followed', 'unfollowed'))`;
 
 /**
- * The pairs whose earlier follows matter: one of several can be the latest, or the user has
- * unfollowed and acts now. All others stay present, or had no events before.
+ * The pairs whose earlier follows matter: a new follow is not always the latest, and users who are
+ * not present may have unfollowed. All others stay present, or had not acted before.
  */
 const UNDECIDED_PEOPLE = `
   CREATE OR REPLACE TEMP TABLE undecided_people AS

@@ -78,7 +78,8 @@ export async function appendInOrder(
 
 /**
  * Replaces rows of a table by others. Rows that stay the same stay in their places. `known`: a
- * table with the rows to replace, and `row`, their place. `fresh`: one with the rows that come.
+ * table with the rows to replace, and `row`, their place, which a checkpoint since would change.
+ * `fresh`: one with the rows that come.
  */
 export async function replaceRows(
   connection: DuckDBConnection,
@@ -93,7 +94,10 @@ export async function replaceRows(
   await appendInOrder(connection, table, `FROM ${fresh} ANTI JOIN ${known} USING (${same})`);
 }
 
-/** Counting all rows would take long where some have been deleted. */
+/**
+ * Counting all rows would take long where some have been deleted. The estimate counts those for a
+ * while, so a table is sorted a little later at most.
+ */
 const OUT_OF_ORDER = `
   SELECT o.name FROM out_of_order o
   JOIN duckdb_tables() t ON t.table_name = o.name AND t.database_name = current_database()

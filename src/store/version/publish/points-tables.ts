@@ -12,7 +12,9 @@ import { fillPolicies } from './policy-tables.ts';
 
 /**
  * Updates all points tables after merging and deriving. `all`: computes them all, because the
- * policy has changed or all records count as new.
+ * policy has changed or all records count as new. Otherwise leaves the pairs whose rows may have
+ * changed in `touched_standings`, what they have earned in `touched_awards` and
+ * `touched_adjustments`, and their present rows in `touched_board_people` and `fresh_standings`.
  */
 export async function publishPoints(
   connection: DuckDBConnection,
@@ -135,19 +137,21 @@ const TOUCHED_STANDINGS = `
   CREATE OR REPLACE TEMP TABLE touched_board_people AS
     FROM fresh_board_people UNION ALL FROM ${rowsOfPairs('other_standings', 'board_people')};`;
 
-const touchedRows: RowFilter = (table) => `touched_${table}`;
+export const touchedRows: RowFilter = (table) => `touched_${table}`;
+
+/** Counted awards and adjustments. `rowsOf`: restricts them to some pairs. */
+export function earnings(rowsOf: RowFilter): string {
+  return `
+    SELECT board, person, timestamp_ms, points FROM ${rowsOf('awards')} WHERE outcome = 'counted'
+    UNION ALL SELECT board, person, timestamp_ms, points FROM ${rowsOf('adjustments')}`;
+}
 
 /**
  * Points totals of users with points on a board. `rowsOf`: restricts rows to the pairs to compute.
  */
 function standings(rowsOf: RowFilter): string {
   return `
-    WITH earned AS (
-      SELECT board, person, sum(points) AS points FROM (
-        SELECT board, person, points FROM ${rowsOf('awards')} WHERE outcome = 'counted'
-        UNION ALL SELECT board, person, points FROM ${rowsOf('adjustments')}
-      ) GROUP BY board, person
-    ),
+    WITH earned AS (SELECT board, person, sum(points) AS points FROM (${earnings(rowsOf)}) GROUP BY board, person),
     ${paidOwners(rowsOf)},
     totals AS (
       SELECT board, person, greatest(coalesce(e.points, 0), 0)::BIGINT AS total_points

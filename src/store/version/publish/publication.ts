@@ -188,14 +188,14 @@ export class DuckdbPublication implements Publication {
     if (isAnew) await countAllAsNew(this.#connection);
     await deriveTables(this.#connection, isAnew || this.#next.publication === undefined);
     const { policy } = this.#settings;
-    const hasNewPolicy = policy !== position.policy;
-    await publishPoints(this.#connection, policy, hasNewPolicy || isAnew);
+    const computesAll = policy !== position.policy || isAnew;
+    await publishPoints(this.#connection, policy, computesAll);
     await restoreOrder(this.#connection);
     const lastSequence = await this.#writeVersion({ version, publishedMs }, position);
     await recordChanges(this.#connection, {
       ...{ version, before: position.version, lastSequence },
       hasUsers: changes.users.added + changes.users.changed > 0,
-      ofAllBoards: hasNewPolicy || isAnew || this.#rolledBack !== undefined,
+      isOfPairs: !computesAll && this.#rolledBack === undefined,
     });
     const about = { ...this.#cause, changes, counts };
     await recordPublication(

@@ -51,15 +51,20 @@ CREATE TABLE publications (publication INTEGER, version VARCHAR, published_ms BI
 
 const VERSION_CHANGES = `
 -- What the latest publications have changed (decision 47): each from the version "before", whether
--- users or their LMS properties, and the number of its rows in "changed_pairs"; null: not listed.
+-- users or their LMS properties, and the number of its rows in the next two tables; null: none are
+-- listed there, and all may have changed.
 CREATE TABLE version_changes (
-  version VARCHAR, before VARCHAR, last_sequence BIGINT, has_users BOOLEAN, pairs INTEGER
+  version VARCHAR, before VARCHAR, last_sequence BIGINT, has_users BOOLEAN, pairs INTEGER, entries INTEGER
 );
--- The users on boards that these publications have changed, as they were afterwards: whether they
--- are in "board_people", their points total if they have one, and what they have earned.
+-- The users on boards that these publications may have changed, as they were afterwards: whether
+-- they are in "board_people", and their points total if they have one.
 CREATE TABLE changed_pairs (
   last_sequence BIGINT, board INTEGER, person INTEGER, on_board BOOLEAN, total_points BIGINT,
-  participation_score BIGINT, imported BOOLEAN, earned STRUCT(timestamp_ms BIGINT, points BIGINT)[]
+  participation_score BIGINT, imported BOOLEAN
+);
+-- All that these users had earned on these boards.
+CREATE TABLE changed_earnings (
+  last_sequence BIGINT, board INTEGER, person INTEGER, timestamp_ms BIGINT, points BIGINT
 );`;
 
 export const GENERATION_SCHEMA = `

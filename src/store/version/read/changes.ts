@@ -1,14 +1,18 @@
 /** Reads what a version has that an earlier one had not (decision 47). */
 
+import type { DuckDBDataChunk } from '@duckdb/node-api';
 import type { ChangedPairs, ChangedRecords, DatasetChanges } from '../../../dataset/changes.ts';
 import { joinFlags } from '../../../dataset/columns.ts';
 import type { Dataset } from '../../../dataset/dataset.ts';
 import { joinRecords, type RecordTable } from '../../../dataset/records.ts';
+import type { EarningRows } from '../../../dataset/tables.ts';
+import { slice } from '../../../system/time-slice.ts';
 import { text } from '../../stored-values.ts';
 import { type Database, joinedDoubles, joinedIntegers } from '../database.ts';
 import { hasChanges } from '../publish/schema.ts';
 import { MOST_CHANGES } from '../publish/version-changes.ts';
 import { flagColumn, readRecords } from './records.ts';
+import { earningRows } from './tables.ts';
 import { readEventsSince } from './timeline.ts';
 
 /**
@@ -74,30 +78,39 @@ const CHANGED_PAIRS = `
   FROM changed_pairs WHERE last_sequence > $since
   QUALIFY last_sequence = max(last_sequence) OVER (PARTITION BY board, person)`;
 
+const PAIRS = `
+  SELECT board, person, on_board, total_points IS NOT NULL, coalesce(total_points, 0)::DOUBLE,
+    coalesce(participation_score, 0)::DOUBLE, imported
+  FROM (${CHANGED_PAIRS}) ORDER BY board, person`;
+
+const EARNINGS = `
+  SELECT board, person, timestamp_ms::DOUBLE, points::DOUBLE
+  FROM changed_earnings SEMI JOIN (${CHANGED_PAIRS}) USING (last_sequence, board, person)`;
+
 async function readChangedPairs(database: Database, sequence: number): Promise<ChangedPairs> {
-  const read = async (sql: string) => await database.chunks(sql, { since: BigInt(sequence) });
-  const found = await read(`
-    SELECT board, person, on_board, total_points IS NOT NULL, coalesce(total_points, 0)::DOUBLE,
-      coalesce(participation_score, 0)::DOUBLE, imported
-    FROM (${CHANGED_PAIRS}) ORDER BY board, person`);
-  const earned = await read(`
-    SELECT board, person, entry.timestamp_ms::DOUBLE, entry.points::DOUBLE
-    FROM (SELECT board, person, unnest(earned) AS entry FROM (${CHANGED_PAIRS}))`);
+  const since = { since: BigInt(sequence) };
+  const pairs = await database.chunks(PAIRS, since);
+  const earnings: EarningRows[] = [];
+  for await (const chunk of database.stream(EARNINGS, since)) earnings.push(earningRows(chunk));
   return {
-    board: await joinedIntegers(found, 0),
-    user: await joinedIntegers(found, 1),
-    onBoard: await joinFlags(found.map((chunk) => flagColumn(chunk, 2))),
-    hasTotal: await joinFlags(found.map((chunk) => flagColumn(chunk, 3))),
-    totalPoints: await joinedDoubles(found, 4),
-    participationScore: await joinedDoubles(found, 5),
-    imported: await joinFlags(found.map((chunk) => flagColumn(chunk, 6))),
-    earnings: {
-      board: await joinedIntegers(earned, 0),
-      user: await joinedIntegers(earned, 1),
-      timestampMs: await joinedDoubles(earned, 2),
-      points: await joinedDoubles(earned, 3),
-    },
+    board: await joinedIntegers(pairs, 0),
+    user: await joinedIntegers(pairs, 1),
+    onBoard: await joinedFlags(pairs, 2),
+    hasTotal: await joinedFlags(pairs, 3),
+    totalPoints: await joinedDoubles(pairs, 4),
+    participationScore: await joinedDoubles(pairs, 5),
+    imported: await joinedFlags(pairs, 6),
+    earnings,
   };
+}
+
+async function joinedFlags(chunks: readonly DuckDBDataChunk[], column: number): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  for (const chunk of chunks) {
+    if (slice.isOver()) await slice.pass();
+    parts.push(flagColumn(chunk, column));
+  }
+  return await joinFlags(parts);
 }
 
 async function readChangedRecords(

@@ -1,8 +1,10 @@
 /** Streams the tables of a version as columns. */
 import type { DuckDBDataChunk } from '@duckdb/node-api';
-import type { PairRows, Tables } from '../../../dataset/tables.ts';
+import type { EarningRows, PairRows, Tables } from '../../../dataset/tables.ts';
 import { text } from '../../stored-values.ts';
 import { type Database, doubleColumn, integerColumn, type StatementParameters } from '../database.ts';
+import { allRows } from '../publish/layout.ts';
+import { earnings } from '../publish/points-tables.ts';
 import { flagColumn, idColumn } from './records.ts';
 
 export function readTables(database: Database): Tables {
@@ -33,12 +35,7 @@ export function readTables(database: Database): Tables {
         participationScore: doubleColumn(chunk, 3),
         imported: flagColumn(chunk, 4),
       })),
-    earnings: () =>
-      stream(EARNINGS, (chunk) => ({
-        ...pairsOf(chunk),
-        timestampMs: doubleColumn(chunk, 2),
-        points: doubleColumn(chunk, 3),
-      })),
+    earnings: () => stream(EARNINGS, earningRows),
   };
 }
 
@@ -50,8 +47,12 @@ const STANDINGS = `
   SELECT board, person, s.total_points::DOUBLE, s.participation_score::DOUBLE, i.total_points IS NOT NULL
   FROM standings s LEFT JOIN imported_points i USING (board, person)`;
 const EARNINGS = `
-  SELECT board, person, timestamp_ms::DOUBLE, points::DOUBLE FROM awards WHERE outcome = 'counted'
-  UNION ALL SELECT board, person, timestamp_ms::DOUBLE, points::DOUBLE FROM adjustments`;
+  SELECT board, person, timestamp_ms::DOUBLE, points::DOUBLE FROM (${earnings(allRows)})`;
+
+/** From the columns board, person, timestamp and points. */
+export function earningRows(chunk: DuckDBDataChunk): EarningRows {
+  return { ...pairsOf(chunk), timestampMs: doubleColumn(chunk, 2), points: doubleColumn(chunk, 3) };
+}
 
 function pairsOf(chunk: DuckDBDataChunk): PairRows {
   return { board: integerColumn(chunk, 0), user: integerColumn(chunk, 1) };
