@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AsyncMemo } from '../src/system/async-memo.ts';
 
-test('a full memo removes only its oldest entry', async () => {
+test('a full memo removes only its least recently used entry', async () => {
   const memo = new AsyncMemo<string>(2);
   const made: string[] = [];
   const take = (name: string) =>
@@ -10,8 +10,8 @@ test('a full memo removes only its oldest entry', async () => {
       made.push(name);
       return name;
     });
-  for (const name of ['a', 'b', 'c', 'b', 'c', 'a']) assert.equal(await take(name), name);
-  assert.deepEqual(made, ['a', 'b', 'c', 'a']);
+  for (const name of ['a', 'b', 'a', 'c', 'a', 'b']) assert.equal(await take(name), name);
+  assert.deepEqual(made, ['a', 'b', 'c', 'b']);
 });
 
 test('a failure drops only its own attempt', async () => {

@@ -6,6 +6,7 @@
 import type { Scope } from '../domain/scope.ts';
 import type { Unseen } from '../domain/user-clocks.ts';
 import type { DatasetChanges, Origin } from './changes.ts';
+import type { CommonValues } from './common-values.ts';
 import type { ImagePlace } from './image.ts';
 import type {
   BoardName,
@@ -59,10 +60,17 @@ export interface Dataset {
   records<T extends RecordTable>(of: T): AsyncIterable<RecordColumns<T>>;
 
   /**
-   * The other tables of the version, as columns, for loading all of it into memory. Not scoped
-   * either.
+   * The other tables of the version, as columns, for loading all of it into memory and for
+   * gradebooks. Not scoped either.
    */
   tables(): Tables;
+
+  /**
+   * The values of an LMS property that a split can show (decision 104). Not scoped: a value may be
+   * common only because of users that a key cannot see. The values of the properties that were read
+   * last are kept, as the same object, so that callers can cache what they derive from it.
+   */
+  commonValues(property: string): Promise<CommonValues>;
 
   /**
    * The change set since the version whose `lastSequence` was `sequence`. `unseen` says which user

@@ -1,7 +1,7 @@
 /**
  * The tables of a version other than events and records, as columns, for loading a whole version
- * into memory. Not scoped: do not send them as a response. Every table is read in batches of rows,
- * none too large to copy. Users and boards are identified by index.
+ * into memory and for gradebooks. Not scoped: do not send them as a response. Every table is read
+ * in batches of rows, none too large to copy. Users and boards are identified by index.
  */
 import type { Standings } from './query.ts';
 import type { RecordTable } from './records.ts';

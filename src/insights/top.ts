@@ -1,5 +1,8 @@
 /** Selects the first few of many values in an order, without sorting all of them. */
 
+/** The most elements of a ranking, or series of their own, that a request can ask for. */
+export const MOST_TOP = 1_000;
+
 export interface RankedThing {
   readonly rank: number;
   readonly place: number;

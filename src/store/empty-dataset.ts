@@ -3,6 +3,7 @@
  * records, whose clock has not started. It is not stored, neither in stores nor in their copies.
  */
 import { hash } from 'node:crypto';
+import type { CommonValues } from '../dataset/common-values.ts';
 import type { Dataset, Ledger } from '../dataset/dataset.ts';
 import type { EventBatch, EventTally, Occurrences, Revisions, Standings } from '../dataset/query.ts';
 import type { Tables } from '../dataset/tables.ts';
@@ -44,6 +45,10 @@ export class EmptyDataset implements Dataset {
       standings: nothing,
       earnings: nothing,
     };
+  }
+
+  async commonValues(): Promise<CommonValues> {
+    return { values: [''], placeOf: new Int32Array() };
   }
 
   async revisions(sequence: number, unseen: Unseen = NO_REDACTION): Promise<Revisions> {

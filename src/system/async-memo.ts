@@ -1,9 +1,10 @@
 /**
  * Memoizes results that are slow to compute, mainly fragments. Each result is computed on first
  * use, once for all concurrent callers. It is kept until more than `limit` results exist; then the
- * oldest is dropped. A failure is not kept: the next call tries again.
+ * least recently used one is dropped. A failure is not kept: the next call tries again.
  */
 export class AsyncMemo<T, Name = string> {
+  /** The least recently used one first. */
   readonly #made = new Map<Name, Promise<T>>();
   readonly #limit: number;
 
@@ -13,7 +14,11 @@ export class AsyncMemo<T, Name = string> {
 
   take(name: Name, make: () => Promise<T>): Promise<T> {
     const present = this.#made.get(name);
-    if (present !== undefined) return present;
+    if (present !== undefined) {
+      this.#made.delete(name);
+      this.#made.set(name, present);
+      return present;
+    }
     const made = make();
     this.#made.set(name, made);
     const [oldest] = this.#made.keys();

@@ -2,6 +2,7 @@
  * A dataset of plain arrays, for tests of rendering. It ignores scopes: each one sees
  * everything.
  */
+import type { CommonValues } from '../../src/dataset/common-values.ts';
 import type { Dataset, Ledger } from '../../src/dataset/dataset.ts';
 import type {
   EventBatch,
@@ -109,6 +110,10 @@ export class PlainDataset implements Dataset {
 
   tables(): Tables {
     throw new Error('rendering needs no tables');
+  }
+
+  async commonValues(): Promise<CommonValues> {
+    throw new Error('rendering needs no LMS properties');
   }
 
   records<T extends RecordTable>(of: T): AsyncIterable<RecordColumns<T>>;

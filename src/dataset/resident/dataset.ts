@@ -8,6 +8,7 @@ import type { Scope } from '../../domain/scope.ts';
 import { clockOf, type Unseen } from '../../domain/user-clocks.ts';
 import { AsyncMemo } from '../../system/async-memo.ts';
 import type { Origin } from '../changes.ts';
+import type { CommonValues } from '../common-values.ts';
 import type { Dataset, Ledger } from '../dataset.ts';
 import type { ImagePlace } from '../image.ts';
 import {
@@ -115,6 +116,10 @@ export class ResidentDataset implements Dataset {
 
   tables(): Tables {
     return this.#stored.tables();
+  }
+
+  async commonValues(property: string): Promise<CommonValues> {
+    return await this.#stored.commonValues(property);
   }
 
   events(query: EventQuery): AsyncIterable<EventBatch> {

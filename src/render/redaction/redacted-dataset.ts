@@ -3,6 +3,7 @@
  * place of redacted values (decisions 22, 63). Everything that is rendered or counted for such a
  * key reads this dataset, so no later step can reveal more.
  */
+import type { CommonValues } from '../../dataset/common-values.ts';
 import type { Dataset, Ledger, LedgerLine } from '../../dataset/dataset.ts';
 import { firstPlace } from '../../dataset/first-place.ts';
 import type {
@@ -101,19 +102,13 @@ class RedactedDataset implements Dataset {
     }
   }
 
-  /**
-   * Only LMS properties can be read, for keys that may split activity by one of them (decision
-   * 104). The other tables contain real ids, and nothing that a key sees is made from them.
-   */
+  /** They contain real ids, and nothing that a key sees is made from them. */
   tables(): Tables {
-    const refuse = () => {
-      throw new Error('a redacted dataset does not have this table');
-    };
-    return {
-      ids: refuse,
-      properties: () => this.#dataset.tables().properties(),
-      ...{ boardPeople: refuse, standings: refuse, earnings: refuse },
-    };
+    throw new Error('a redacted dataset has no tables');
+  }
+
+  async commonValues(property: string): Promise<CommonValues> {
+    return await this.#dataset.commonValues(property);
   }
 
   async revisions(sequence: number): Promise<Revisions> {

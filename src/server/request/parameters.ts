@@ -7,6 +7,7 @@ import { isZone } from '../../domain/zone.ts';
 import { SPLITS } from '../../insights/groups.ts';
 import { INTERVALS } from '../../insights/periods.ts';
 import { ORDERS } from '../../insights/ranking.ts';
+import { MOST_TOP } from '../../insights/top.ts';
 import { COLUMN_TITLE, GRADEBOOKS, GRADED_VALUES } from '../../points/gradebook.ts';
 import { LISTED } from '../../render/text/representations.ts';
 
@@ -21,7 +22,6 @@ export interface Parameter<T> {
 }
 
 const LARGEST_LIMIT = 10_000;
-const MOST_TOP = 1_000;
 const MOST_DAYS = 3_650;
 
 /** Control characters, and the line ends of Unicode. */

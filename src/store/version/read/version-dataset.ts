@@ -1,5 +1,6 @@
 /** A published version, read directly from its DuckDB file: implements the `Dataset` port. */
 import type { DatasetChanges } from '../../../dataset/changes.ts';
+import type { CommonValues } from '../../../dataset/common-values.ts';
 import type { Counts, Dataset, Ledger, Lookups, UserPointsKey } from '../../../dataset/dataset.ts';
 import {
   type BoardName,
@@ -27,6 +28,7 @@ import { Database, joinedIntegers, type StatementParameters } from '../database.
 import { hasClocks, hasHistory, readFormat, tableOf } from '../publish/schema.ts';
 import { readDeletedEvents, readForgotten, readRevisions } from './change-set.ts';
 import { readChanges } from './changes.ts';
+import { readCommonValues } from './common-values.ts';
 import { allOf, type Condition, inRange, inScope, visibleOf, withCreation } from './conditions.ts';
 import { fragmentsPath, ImageFile } from './image-file.ts';
 import { readLedger } from './ledger.ts';
@@ -38,6 +40,9 @@ import { HEAD_COLUMNS, headOf, type VersionHead } from './version-head.ts';
 
 /** Memory that DuckDB may use for queries of one version before it spills to disk. */
 const MEMORY_BYTES = 1024e6;
+
+/** LMS properties whose values stay in memory; each takes four bytes per user. */
+const KEPT_PROPERTIES = 8;
 
 /** The file of a version, which never changes. */
 export interface VersionFile {
@@ -81,6 +86,7 @@ class VersionDataset implements Dataset {
   readonly #slices = new AsyncMemo<Float64Array>();
   /** Read for the first table of points. */
   readonly #pointsSlices = new AsyncMemo<BigInt64Array>();
+  readonly #commonValues = new AsyncMemo<CommonValues>(KEPT_PROPERTIES);
   readonly #database: Database;
   readonly #format: number;
   readonly #release: () => void;
@@ -120,6 +126,11 @@ class VersionDataset implements Dataset {
 
   tables(): Tables {
     return readTables(this.#database);
+  }
+
+  async commonValues(property: string): Promise<CommonValues> {
+    const read = () => readCommonValues(this.#database, this.counts.users, property);
+    return await this.#commonValues.take(property, read);
   }
 
   async changesSince(before: Dataset): Promise<DatasetChanges | undefined> {
