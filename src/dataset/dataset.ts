@@ -3,6 +3,7 @@
  * answered from that version, however long the response takes and whatever is published meanwhile.
  */
 
+import type { PermittedProperty } from '../domain/lms-split.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { Unseen } from '../domain/user-clocks.ts';
 import type { DatasetChanges, Origin } from './changes.ts';
@@ -70,7 +71,7 @@ export interface Dataset {
    * common only because of users that a key cannot see. The values of the properties that were read
    * last are kept, as the same object, so that callers can cache what they derive from it.
    */
-  commonValues(property: string): Promise<CommonValues>;
+  commonValues(property: PermittedProperty): Promise<CommonValues>;
 
   /**
    * The change set since the version whose `lastSequence` was `sequence`. `unseen` says which user

@@ -5,7 +5,7 @@
 import type { CommonValues } from '../dataset/common-values.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { sharedIntegers } from '../dataset/shared-arrays.ts';
-import { FEWEST_USERS } from '../domain/lms-split.ts';
+import { FEWEST_USERS, type PermittedProperty } from '../domain/lms-split.ts';
 import type { Scope } from '../domain/scope.ts';
 import { AsyncMemo } from '../system/async-memo.ts';
 import { inSlices } from '../system/time-slice.ts';
@@ -25,7 +25,7 @@ const KEPT_SCOPES = 64;
  */
 export async function lmsGroupsOf(
   dataset: Dataset,
-  property: string,
+  property: PermittedProperty,
   { scope, threads }: Asked,
   most: number,
 ): Promise<Groups> {

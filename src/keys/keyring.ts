@@ -3,6 +3,7 @@
  * (decision 21). A key itself is shown once, when it is made; afterwards only its id is known.
  */
 import { AppError } from '../domain/app-error.ts';
+import type { PermittedProperty } from '../domain/lms-split.ts';
 import { isRedacting, REDACTABLE, type Redaction } from '../domain/redaction.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { LongestLife } from './key-life.ts';
@@ -158,17 +159,20 @@ export function lmsLookupAfter(
   return isRedacting(redact) && !isRedacting(redactNow) ? false : allowLmsLookup;
 }
 
+type SplitGrant = Pick<KeyGrant, 'redact' | 'lmsSplits'>;
+
 /** Several LMS properties together can tell who a pseudonym is, so redacting keys have one. */
-export function hasTooManySplits({
-  redact,
-  lmsSplits = [],
-}: Pick<KeyGrant, 'redact' | 'lmsSplits'>): boolean {
+export function hasTooManySplits({ redact, lmsSplits = [] }: SplitGrant): boolean {
   return isRedacting(redact) && lmsSplits.length > 1;
 }
 
-/** Whether activity may be split by the values of an LMS property (decision 104). */
-export function maySplitBy(property: string, grant: KeyGrant): boolean {
-  return grant.lmsSplits?.includes(property) === true && !hasTooManySplits(grant);
+/**
+ * The permission to split activity by the values of an LMS property; undefined if the key has none
+ * (decision 104). No other function makes one.
+ */
+export function splitPermission(property: string, grant: SplitGrant): PermittedProperty | undefined {
+  const isPermitted = grant.lmsSplits?.includes(property) === true && !hasTooManySplits(grant);
+  return isPermitted ? (property as PermittedProperty) : undefined;
 }
 
 /**

@@ -152,7 +152,7 @@ export function buildApp(options: AppOptions): App {
     const { target, parameters, subject, fileName, representation, encoding } = question;
     request.visit.representation = representation;
     if (parameters.id !== undefined) request.visit.lmsIds = true;
-    checkPermission(question, key);
+    const split = checkPermission(question, key);
     if (representation === 'event-stream') return await live.send(question, request, reply);
     const lease = await datasets.lease(key.organization);
     let endTurn: (() => void) | undefined;
@@ -189,7 +189,7 @@ export function buildApp(options: AppOptions): App {
         endTurn ??= await shares.turns.take(key);
       };
       const { scope } = key;
-      const shown = { place, since, syncToken };
+      const shown = { place, since, syncToken, split };
       const ask: Ask = { dataset, rendering, scope, parameters, ...shown, representation, admit };
       const render = await subject.find(ask);
       if (acceptsNothingNew(known)) return sendNotModified(reply, caching);

@@ -6,8 +6,11 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { CommonValues } from '../../src/dataset/common-values.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
+import type { PermittedProperty } from '../../src/domain/lms-split.ts';
+import { NO_REDACTION } from '../../src/domain/redaction.ts';
 import { FULL_SCOPE, type Scope } from '../../src/domain/scope.ts';
 import { lmsGroupsOf } from '../../src/insights/lms-groups.ts';
+import { splitPermission } from '../../src/keys/keyring.ts';
 import { redactDataset } from '../../src/render/redaction/redacted-dataset.ts';
 import { openFolderStore } from '../../src/store/files/open-folder.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -23,6 +26,14 @@ const USERS = COHORTS.length + 3;
 function fill(count: number, cohort: string): readonly string[] {
   return Array.from({ length: count }, () => cohort);
 }
+
+function permit(property: string): PermittedProperty {
+  const permission = splitPermission(property, { redact: NO_REDACTION, lmsSplits: [property] });
+  assert.ok(permission !== undefined);
+  return permission;
+}
+
+const COHORT = permit('cohort');
 
 describe('the values of an LMS property', () => {
   let folder: string;
@@ -53,34 +64,34 @@ describe('the values of an LMS property', () => {
   });
 
   it('are read if ten users have them, and all others are not told apart', async () => {
-    const { values, placeOf } = await dataset.commonValues('cohort');
+    const { values, placeOf } = await dataset.commonValues(COHORT);
     assert.deepEqual(values, ['', 'a "twelfth", é', 'ten']);
     const placeOfCohort = (cohort = '') => (values.includes(cohort) ? values.indexOf(cohort) : values.length);
     assert.deepEqual(
       [...placeOf],
       Array.from({ length: USERS }, (_, at) => placeOfCohort(COHORTS[at])),
     );
-    const ids = await dataset.commonValues('sis_id');
+    const ids = await dataset.commonValues(permit('sis_id'));
     assert.deepEqual([ids.values, new Set(ids.placeOf)], [[''], new Set([1])]);
-    const missing = await dataset.commonValues('missing');
+    const missing = await dataset.commonValues(permit('missing'));
     assert.deepEqual([missing.values, new Set(missing.placeOf)], [[''], new Set([0])]);
   });
 
   it('are kept for the properties that were used last', async () => {
-    const cohorts = await dataset.commonValues('cohort');
-    const others = Array.from({ length: 8 }, (_, at) => `other-${at}`);
+    const cohorts = await dataset.commonValues(COHORT);
+    const others = Array.from({ length: 8 }, (_, at) => permit(`other-${at}`));
     for (const other of others) {
       await dataset.commonValues(other);
-      assert.equal(await dataset.commonValues('cohort'), cohorts);
+      assert.equal(await dataset.commonValues(COHORT), cohorts);
     }
     for (const other of others) await dataset.commonValues(other);
-    assert.notEqual(await dataset.commonValues('cohort'), cohorts);
+    assert.notEqual(await dataset.commonValues(COHORT), cohorts);
   });
 
   it('are chosen once for a scope, whatever the range, the number of series and the redaction', async (t) => {
     const tally = t.mock.method(dataset, 'tally');
     const namesOf = async (from: Dataset, scope: Scope, most: number, startMs: number) =>
-      (await lmsGroupsOf(from, 'cohort', { scope, range: { startMs } }, most)).names;
+      (await lmsGroupsOf(from, COHORT, { scope, range: { startMs } }, most)).names;
     assert.deepEqual(await namesOf(dataset, FULL_SCOPE, 10, 0), ['a "twelfth", é', 'ten', undefined]);
     assert.deepEqual(await namesOf(dataset, FULL_SCOPE, 1, 9e11), ['a "twelfth", é', undefined]);
     const redacted = redactDataset(dataset, REDACTING);
@@ -93,8 +104,22 @@ describe('the values of an LMS property', () => {
 
   it('are all that a redacted dataset has beside events and records', async () => {
     const redacted = redactDataset(dataset, REDACTING);
-    assert.equal(await redacted.commonValues('cohort'), await dataset.commonValues('cohort'));
+    assert.equal(await redacted.commonValues(COHORT), await dataset.commonValues(COHORT));
     assert.throws(() => redacted.tables(), /has no tables/);
+  });
+
+  it('are read with a permission of a key only, which a name does not replace', async () => {
+    // @ts-expect-error: the name of a property is no permission.
+    assert.equal(await dataset.commonValues('cohort'), await dataset.commonValues(COHORT));
+    const redact = { ...NO_REDACTION, name: true };
+    for (const [property, grant] of [
+      ['cohort', { redact: NO_REDACTION }],
+      ['cohort', { redact: NO_REDACTION, lmsSplits: ['campus'] }],
+      ['cohort', { redact, lmsSplits: ['cohort', 'campus'] }],
+    ] as const) {
+      assert.equal(splitPermission(property, grant), undefined);
+    }
+    assert.equal(splitPermission('cohort', { redact, lmsSplits: ['cohort'] }), 'cohort');
   });
 });
 
@@ -124,7 +149,7 @@ it('the smallest value, which must not be shown beside a single other user, is t
   ] as const) {
     const { names } = await lmsGroupsOf(
       new ManyValues(values),
-      'cohort',
+      COHORT,
       { scope: FULL_SCOPE, range: {} },
       1_000,
     );

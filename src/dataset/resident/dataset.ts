@@ -3,6 +3,7 @@
  * store. Infrequent and one-time queries are passed on to that dataset, which stays open.
  */
 
+import type { PermittedProperty } from '../../domain/lms-split.ts';
 import { NO_REDACTION } from '../../domain/redaction.ts';
 import type { Scope } from '../../domain/scope.ts';
 import { clockOf, type Unseen } from '../../domain/user-clocks.ts';
@@ -118,7 +119,7 @@ export class ResidentDataset implements Dataset {
     return this.#stored.tables();
   }
 
-  async commonValues(property: string): Promise<CommonValues> {
+  async commonValues(property: PermittedProperty): Promise<CommonValues> {
     return await this.#stored.commonValues(property);
   }
 

@@ -21,6 +21,7 @@ import type {
 } from '../../dataset/query.ts';
 import type { RecordColumns, RecordTable, Users } from '../../dataset/records.ts';
 import type { Tables } from '../../dataset/tables.ts';
+import type { PermittedProperty } from '../../domain/lms-split.ts';
 import { hidesAddress, isRedacting } from '../../domain/redaction.ts';
 import type { Scope } from '../../domain/scope.ts';
 import { inSlices } from '../../system/time-slice.ts';
@@ -107,7 +108,7 @@ class RedactedDataset implements Dataset {
     throw new Error('a redacted dataset has no tables');
   }
 
-  async commonValues(property: string): Promise<CommonValues> {
+  async commonValues(property: PermittedProperty): Promise<CommonValues> {
     return await this.#dataset.commonValues(property);
   }
 

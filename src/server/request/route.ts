@@ -15,6 +15,7 @@ import type {
 } from '../../dataset/query.ts';
 import { AppError } from '../../domain/app-error.ts';
 import { parseIdentifier } from '../../domain/identifier.ts';
+import type { PermittedProperty } from '../../domain/lms-split.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { Rendering } from '../../render/rendering.ts';
 import type {
@@ -44,6 +45,8 @@ export interface Ask {
   readonly syncToken?: string | undefined;
   readonly representation: Representation;
   readonly admit?: Admit | undefined;
+  /** The permission for the LMS property of the request; absent without one. */
+  readonly split?: PermittedProperty | undefined;
 }
 
 export type SizedAnswer = EventsBody | ListBody | PointsBody | RenderedBody;

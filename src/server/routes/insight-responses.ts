@@ -100,10 +100,12 @@ export async function answerActivity(ask: Ask): Promise<RenderedBody> {
   });
 }
 
-async function groupsAsked({ dataset, parameters }: Ask, asked: Asked): Promise<Groups> {
-  const { by, property, top = DEFAULT_SERIES } = parameters;
-  if (property !== undefined) return await lmsGroupsOf(dataset, property, asked, top);
-  return by === undefined || by === 'lms' ? noGroups(dataset) : await groupsOf(dataset, by, asked, top);
+async function groupsAsked({ dataset, parameters, split }: Ask, asked: Asked): Promise<Groups> {
+  const { by, top = DEFAULT_SERIES } = parameters;
+  if (by === undefined) return noGroups(dataset);
+  if (by !== 'lms') return await groupsOf(dataset, by, asked, top);
+  if (split === undefined) throw new Error('a split by an LMS property without permission');
+  return await lmsGroupsOf(dataset, split, asked, top);
 }
 
 /** The name of a series is in each of its rows, so 500,000 rows can be of any size. */

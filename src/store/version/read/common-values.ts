@@ -1,6 +1,6 @@
 /** Reads the values of an LMS property that a split can show (decision 104). */
 import type { CommonValues } from '../../../dataset/common-values.ts';
-import { FEWEST_USERS } from '../../../domain/lms-split.ts';
+import { FEWEST_USERS, type PermittedProperty } from '../../../domain/lms-split.ts';
 import { slice } from '../../../system/time-slice.ts';
 import { text } from '../../stored-values.ts';
 import { type Database, integerColumn } from '../database.ts';
@@ -9,7 +9,7 @@ import { type Database, integerColumn } from '../database.ts';
 export async function readCommonValues(
   database: Database,
   users: number,
-  property: string,
+  property: PermittedProperty,
 ): Promise<CommonValues> {
   const values = [''];
   for await (const chunk of database.stream(VALUES, { property })) {

@@ -19,6 +19,7 @@ import {
 } from '../../../dataset/query.ts';
 import type { EventKind, Organization, RecordColumns, RecordTable } from '../../../dataset/records.ts';
 import type { Tables } from '../../../dataset/tables.ts';
+import type { PermittedProperty } from '../../../domain/lms-split.ts';
 import { NO_REDACTION } from '../../../domain/redaction.ts';
 import type { Scope } from '../../../domain/scope.ts';
 import { clockOf, type Unseen } from '../../../domain/user-clocks.ts';
@@ -128,7 +129,7 @@ class VersionDataset implements Dataset {
     return readTables(this.#database);
   }
 
-  async commonValues(property: string): Promise<CommonValues> {
+  async commonValues(property: PermittedProperty): Promise<CommonValues> {
     const read = () => readCommonValues(this.#database, this.counts.users, property);
     return await this.#commonValues.take(property, read);
   }
