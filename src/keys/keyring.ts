@@ -166,13 +166,17 @@ export function hasTooManySplits({ redact, lmsSplits = [] }: SplitGrant): boolea
   return isRedacting(redact) && lmsSplits.length > 1;
 }
 
+/** The LMS properties by which the key may split activity (decision 104). */
+export function lmsSplitsOf(grant: SplitGrant): readonly string[] {
+  return hasTooManySplits(grant) ? [] : (grant.lmsSplits ?? []);
+}
+
 /**
  * The permission to split activity by the values of an LMS property; undefined if the key has none
  * (decision 104). No other function makes one.
  */
 export function splitPermission(property: string, grant: SplitGrant): PermittedProperty | undefined {
-  const isPermitted = grant.lmsSplits?.includes(property) === true && !hasTooManySplits(grant);
-  return isPermitted ? (property as PermittedProperty) : undefined;
+  return lmsSplitsOf(grant).includes(property) ? (property as PermittedProperty) : undefined;
 }
 
 /**

@@ -136,8 +136,8 @@ describe('a large response in flight', { timeout: 180_000 }, () => {
   it('is cut off when the scope, redaction or permission of its key changes, and not for other changes', async (t) => {
     const stand = await openStand({ records: largeRecords() });
     t.after(() => stand.close());
-    for (const changes of [EIGHT, PSEUDONYMS, { allowLmsLookup: false }]) {
-      const key = await stand.makeKey({ allowLmsLookup: true });
+    for (const changes of [EIGHT, PSEUDONYMS, { allowLmsLookup: false }, { lmsSplits: ['campus'] }]) {
+      const key = await stand.makeKey({ allowLmsLookup: true, lmsSplits: ['campus', 'cohort'] });
       const narrowed = await askSlowly(stand, '/a/v1/events', { apikey: key });
       const other = await stand.makeKey();
       const renamed = await askSlowly(stand, '/a/v1/events', { apikey: other });
@@ -149,7 +149,7 @@ describe('a large response in flight', { timeout: 180_000 }, () => {
       assert.ok((await narrowed.takeRest()).length < lengthOf(narrowed.headers));
       assert.equal((await renamed.takeRest()).length, lengthOf(renamed.headers));
     }
-    assert.equal(await metric(stand, 'corkboard_cut_responses_total{reason="key-changed"}'), 3);
+    assert.equal(await metric(stand, 'corkboard_cut_responses_total{reason="key-changed"}'), 4);
   });
 });
 
@@ -191,10 +191,12 @@ it('a request that waits while its key changes is refused, and other changes do 
   const [narrowed, revoked, renamed] = [await stand.makeKey(), await stand.makeKey(), await stand.makeKey()];
   const withIds = await stand.makeKey({ allowLmsLookup: true });
   const lookingUp = await stand.makeKey({ ...PSEUDONYMS, allowLmsLookup: true });
+  const splitting = await stand.makeKey({ lmsSplits: ['cohort'] });
   const paths = [
     ...[narrowed, revoked, renamed].map((key) => [key, '/a/v1/boards'] as const),
     [withIds, '/insights/v1/boards/7/gradebook?id=sis'],
     [lookingUp, '/a/v1/lms_user/sis/B-1/points'],
+    [splitting, '/insights/v1/activity?by=lms&property=cohort'],
   ] as const;
   const replies = paths.map(([apikey, path]) => stand.get(path, { apikey }));
   const startMs = performance.now();
@@ -203,6 +205,7 @@ it('a request that waits while its key changes is refused, and other changes do 
   await stand.keyring.revoke(revoked.split('_')[1] ?? '');
   await configure(stand, renamed, { label: 'renamed' });
   for (const key of [withIds, lookingUp]) await configure(stand, key, { allowLmsLookup: false });
+  await configure(stand, splitting, { lmsSplits: undefined });
   // Within a second a change need not act.
   await until(() => performance.now() - startMs > 1_000);
   gate.resolve();
@@ -213,6 +216,7 @@ it('a request that waits while its key changes is refused, and other changes do 
     [503, 'server-busy'],
     [401, 'key-revoked'],
     [200, undefined],
+    [503, 'server-busy'],
     [503, 'server-busy'],
     [503, 'server-busy'],
   ]);

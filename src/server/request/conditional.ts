@@ -9,7 +9,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../domain/app-error.ts';
 import { isSameRedaction, redactionText } from '../../domain/redaction.ts';
 import type { Scope } from '../../domain/scope.ts';
-import { type KeyGrant, mayLookUpPeople, maySeeLmsIds } from '../../keys/keyring.ts';
+import { type KeyGrant, lmsSplitsOf, mayLookUpPeople, maySeeLmsIds } from '../../keys/keyring.ts';
 import { keyedDigest } from './secrets.ts';
 
 /**
@@ -116,7 +116,8 @@ export function seesTheSame(one: KeyGrant, other: KeyGrant): boolean {
     scopeText(one.scope) === scopeText(other.scope) &&
     isSameRedaction(one.redact, other.redact) &&
     mayLookUpPeople(one) === mayLookUpPeople(other) &&
-    maySeeLmsIds(one) === maySeeLmsIds(other)
+    maySeeLmsIds(one) === maySeeLmsIds(other) &&
+    lmsSplitsOf(one).join() === lmsSplitsOf(other).join()
   );
 }
 
