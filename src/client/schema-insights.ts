@@ -397,7 +397,7 @@ interface Parameters {
   readonly zone?: string;
   /** Split events by this; with `board`, boards beyond the first `top` form one series. `lms` splits by the LMS property of the actor that `property` names. */
   readonly by?: 'action' | 'type' | 'board' | 'role' | 'class_role' | 'lms';
-  /** Name of an LMS property of users, for `by=lms`. A key needs a permission for each property. Values with fewer than ten users whom the key can see, and those beyond the first `top`, form one series. It also has the events of a period in which fewer than ten users with a value acted; the series of the value then has 0. */
+  /** Name of an LMS property of users, for `by=lms`. A key needs a permission for each property. A value can have a series if at least ten users with events that the key can see have it; all others, and those beyond the first `top`, form the last series. The 0 of a value means no events, or that they are in the last series, because fewer than ten users with the value acted in the period or because the users of the last series would otherwise be fewer than ten. */
   readonly property?: string;
   /** Maximum number of elements, from the first. */
   readonly top?: number;

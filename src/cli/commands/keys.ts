@@ -51,6 +51,9 @@ interface RotateOptions extends SelectOptions {
   readonly expires?: Expiry;
 }
 
+const SPLITS_HELP =
+  'LMS properties by which the key may split activity, like cohort,campus, and so find out who has which of the values that ten or more visible users with events have';
+
 /** Options of `keys configure` that change something. */
 const CONFIGURABLE = [
   'boards',
@@ -104,11 +107,7 @@ function addCreate(keys: Command): void {
       '--allow-lms-lookup',
       'allow lookups of users by LMS properties (/lms_user), which are otherwise refused to a key with --redact; without --redact, LMS ids in gradebooks',
     )
-    .option(
-      '--lms-splits <names>',
-      'LMS properties by which the key may split activity, like cohort,campus, and so find out who has which of the values that ten or more users have; one with --redact (default: none)',
-      readNames,
-    )
+    .option('--lms-splits <names>', `${SPLITS_HELP}; one with --redact (default: none)`, readNames)
     .option(
       '--networks <addresses>',
       'refuse the key outside these networks: comma-separated addresses or networks, like 10.0.0.0/8,2001:db8::/32 (default: any)',
@@ -271,11 +270,7 @@ function addConfigure(keys: Command): void {
       'allow lookups of users by LMS properties although the key redacts; if it does not redact, LMS ids in gradebooks',
     )
     .option('--no-allow-lms-lookup', 'refuse such lookups while the key redacts, and LMS ids in gradebooks')
-    .option(
-      '--lms-splits <names>',
-      'LMS properties by which the key may split activity, like cohort,campus, and so find out who has which of the values that ten or more users have; one if the key redacts; "" for none',
-      readNames,
-    )
+    .option('--lms-splits <names>', `${SPLITS_HELP}; one if the key redacts; "" for none`, readNames)
     .option(
       '--networks <addresses>',
       'refuse the key outside these networks: comma-separated addresses or networks, like 10.0.0.0/8,2001:db8::/32; or any',

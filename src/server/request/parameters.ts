@@ -149,7 +149,7 @@ export const PARAMETERS = {
   }),
   property: bySchema(Type.String({ minLength: 1, maxLength: 64 }), {
     description:
-      'Name of an LMS property of users, for `by=lms`. A key needs a permission for each property. Values with fewer than ten users whom the key can see, and those beyond the first `top`, form one series. It also has the events of a period in which fewer than ten users with a value acted; the series of the value then has 0.',
+      'Name of an LMS property of users, for `by=lms`. A key needs a permission for each property. A value can have a series if at least ten users with events that the key can see have it; all others, and those beyond the first `top`, form the last series. The 0 of a value means no events, or that they are in the last series, because fewer than ten users with the value acted in the period or because the users of the last series would otherwise be fewer than ten.',
     example: 'cohort',
     expected: 'the name of an LMS property, of at most 64 characters',
   }),

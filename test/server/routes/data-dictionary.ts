@@ -273,8 +273,9 @@ export const INSIGHTS_AS_CSV: readonly InsightColumns[] = [
     introduction: `A row for each period and series. \`people\` is the same in all rows of a period. Without \`by\` there
 is one series; with it, series without events are left out. With \`by=board\`, the series of boards
 beyond the first \`top\` has no board. With \`by=lms\`, the series of users without a value and that of
-all values that are not shown have no label; only JSON tells them apart. The latter also has the
-events of a period in which fewer than ten users with a value acted; the value then has 0.`,
+all values that are not shown have no label; only JSON tells them apart. The 0 of a value means no
+events, or that they are in the latter series, because fewer than ten users with the value acted in
+the period or because the users of that series would otherwise be fewer than ten.`,
     columns: insightColumns(INSIGHT_TABLES.activity),
   },
   {
