@@ -56,4 +56,35 @@ describe('the splits of a key', () => {
     assert.deepEqual(await configure('--redact', 'none'), []);
     assert.deepEqual(await configure('--lms-splits', 'cohort,campus'), ['cohort', 'campus']);
   });
+
+  it('have names that LMS properties can have', async () => {
+    for (const [names, hint] of [
+      ['lms.cohort', /Leave out lms\./],
+      ['cohort,my campus', /without white space/],
+      ['x'.repeat(65), /1 to 64/],
+      ['none', /Use "" for no property/],
+    ] as const) {
+      for (const command of [
+        ['create', '--organization', 'school'],
+        ['configure', 'abcdefghijkl'],
+      ]) {
+        const { code, stderr } = await run(['keys', ...command, '--lms-splits', names, '--data', data]);
+        assert.equal(code, 2);
+        assert.match(stderr, hint);
+      }
+    }
+    const longest = `é${'x'.repeat(63)}`;
+    const created = await keys('create', '--organization', 'school', '--lms-splits', longest);
+    assert.deepEqual(created.lmsSplits, [longest]);
+  });
+
+  it('stay as they are if something else changes, even if no command would accept them', async () => {
+    const { id } = await keys('create', '--organization', 'school', '--redact', 'name');
+    const keyring = openSqliteKeyring(data);
+    await keyring.configure(id, () => ({ lmsSplits: ['cohort', 'campus'] }));
+    await keyring.close();
+    assert.deepEqual((await keys('configure', id, '--label', 'new')).lmsSplits, ['cohort', 'campus']);
+    const { code } = await run(['keys', 'configure', id, '--redact', 'name,email', '--data', data]);
+    assert.equal(code, 2);
+  });
 });

@@ -26,7 +26,7 @@ import {
   readDuration,
   readExpiry,
   readLine,
-  readNames,
+  readLmsSplits,
   readNetworks,
   readRateLimit,
   readRateLimitOrDefault,
@@ -107,7 +107,7 @@ function addCreate(keys: Command): void {
       '--allow-lms-lookup',
       'allow lookups of users by LMS properties (/lms_user), which are otherwise refused to a key with --redact; without --redact, LMS ids in gradebooks',
     )
-    .option('--lms-splits <names>', `${SPLITS_HELP}; one with --redact (default: none)`, readNames)
+    .option('--lms-splits <names>', `${SPLITS_HELP}; one with --redact (default: none)`, readLmsSplits)
     .option(
       '--networks <addresses>',
       'refuse the key outside these networks: comma-separated addresses or networks, like 10.0.0.0/8,2001:db8::/32 (default: any)',
@@ -270,7 +270,7 @@ function addConfigure(keys: Command): void {
       'allow lookups of users by LMS properties although the key redacts; if it does not redact, LMS ids in gradebooks',
     )
     .option('--no-allow-lms-lookup', 'refuse such lookups while the key redacts, and LMS ids in gradebooks')
-    .option('--lms-splits <names>', `${SPLITS_HELP}; one if the key redacts; "" for none`, readNames)
+    .option('--lms-splits <names>', `${SPLITS_HELP}; one if the key redacts; "" for none`, readLmsSplits)
     .option(
       '--networks <addresses>',
       'refuse the key outside these networks: comma-separated addresses or networks, like 10.0.0.0/8,2001:db8::/32; or any',

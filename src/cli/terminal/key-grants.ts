@@ -45,7 +45,6 @@ export function grantOf(options: GrantOptions): Omit<KeyGrant, 'organization' | 
 /** The changes of an existing key; what is not given stays as it is. */
 export function changesOf(options: GrantChanges, entry: KeyEntry): KeyChanges {
   const { label, redact, allowLmsLookup, rateLimit, expires } = options;
-  const lmsSplits = options.lmsSplits === undefined ? lmsSplitsAfter(entry, redact) : splitsOf(options);
   const { boards, users } = entry.scope;
   const fallback =
     options.boards === undefined || typeof users !== 'string' ? users : usersOf(options.boards);
@@ -54,11 +53,18 @@ export function changesOf(options: GrantChanges, entry: KeyEntry): KeyChanges {
     ...(label !== undefined && { label }),
     ...(redact !== undefined && { redact }),
     allowLmsLookup: allowLmsLookup ?? lmsLookupAfter(entry, redact),
-    lmsSplits: checkSplits({ redact: redact ?? entry.redact, lmsSplits }),
+    ...splitChanges(options, entry),
     ...(rateLimit !== undefined && { rateLimit: rateLimit === 'default' ? undefined : rateLimit }),
     ...(options.networks !== undefined && { networks: networksOf(options) }),
     expiry: expires,
   };
+}
+
+/** Other changes leave the splits as they are, also if a command could not give them. */
+function splitChanges({ lmsSplits, redact }: GrantChanges, entry: KeyEntry): Pick<KeyChanges, 'lmsSplits'> {
+  if (lmsSplits === undefined && redact === undefined) return {};
+  const given = lmsSplits === undefined ? lmsSplitsAfter(entry, redact) : splitsOf({ lmsSplits });
+  return { lmsSplits: checkSplits({ redact: redact ?? entry.redact, lmsSplits: given }) };
 }
 
 function checkSplits(grant: Pick<KeyGrant, 'redact' | 'lmsSplits'>): readonly string[] | undefined {

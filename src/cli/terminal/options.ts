@@ -11,6 +11,7 @@ import { nearestName } from '../../domain/nearest-name.ts';
 import { addressOf, isNetwork } from '../../domain/network.ts';
 import { REDACTABLE, type Redaction } from '../../domain/redaction.ts';
 import type { Scope } from '../../domain/scope.ts';
+import { isLmsProperty, LMS_PREFIX } from '../../ingest/fields/schema.ts';
 import type { Expiry, RateLimit } from '../../keys/keyring.ts';
 import { isLimitName, LIMIT_NAMES, LIMITS, type LimitName, type Limits } from '../../server/limits/limits.ts';
 import { LEAST_BUILD_BYTES } from '../../store/build-memory.ts';
@@ -154,6 +155,22 @@ export function readRedaction(text: string): Redaction {
 /** Comma-separated names, returned without duplicates. Empty text: empty list. */
 export function readNames(text: string): readonly string[] {
   return [...new Set(readList(text))];
+}
+
+/**
+ * Comma-separated names of LMS properties. A name that no property has would split nothing, and no
+ * response would tell. `none` would permit a property where it removes a restriction elsewhere.
+ */
+export function readLmsSplits(text: string): readonly string[] {
+  const names = readNames(text);
+  for (const name of names) {
+    if (name.startsWith(LMS_PREFIX))
+      throw new InvalidArgumentError(`Leave out ${LMS_PREFIX}, which is only in names of import fields.`);
+    if (name === 'none') throw new InvalidArgumentError('Use "" for no property.');
+    if (!isLmsProperty(name))
+      throw new InvalidArgumentError('A name has 1 to 64 printable characters without white space.');
+  }
+  return names;
 }
 
 export function readSwitch(text: string): boolean {

@@ -10,6 +10,7 @@ import { Refusal } from './refusal.ts';
 import {
   EVENT_OBJECTS,
   identifyingFields,
+  isLmsProperty,
   LMS_PREFIX,
   requiredFields,
   SCHEMA,
@@ -179,7 +180,7 @@ export function checkLineEnds(header: readonly string[]): void {
 function readLmsProperty(kind: RecordKind, name: string, value: unknown): [string, string] | undefined {
   if (kind !== 'users' || !name.startsWith(LMS_PREFIX)) throw refuseName(kind, name, false);
   const property = name.slice(LMS_PREFIX.length);
-  if (!/^[^\p{C}\p{Z}]{1,64}$/u.test(property)) {
+  if (!isLmsProperty(property)) {
     throw new Refusal(name, 'must name an LMS property of 1 to 64 printable characters without white space');
   }
   const given = text.read(value, name, false);

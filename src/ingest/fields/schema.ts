@@ -159,6 +159,11 @@ export const SCHEMA: Readonly<Record<RecordKind, Readonly<Record<string, SchemaE
 /** Prefix of fields of users that contain an LMS property each: `lms.sis_user_id` (decision 11). */
 export const LMS_PREFIX = 'lms.';
 
+/** Whether an LMS property can have this name: 1 to 64 printable characters without white space. */
+export function isLmsProperty(name: string): boolean {
+  return /^[^\p{C}\p{Z}]{1,64}$/u.test(name);
+}
+
 /** Objects of a nested event (contract 2.1): `owner.email` is the field `owner_email`. */
 export const EVENT_OBJECTS: readonly string[] = ['owner', 'actor', 'organization', 'pin', 'board'];
 
