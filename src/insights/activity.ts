@@ -28,13 +28,13 @@ export async function countActivity(
   periods: Periods,
   groups: Groups,
 ): Promise<Activity> {
-  const { people, series, peopleOf } = await countPeriods(dataset, asked, periods, groups);
+  const { people, series, actorsOf } = await countPeriods(dataset, asked, periods, groups);
   const { startsMs, endMs } = periods;
   const counted = { startsMs, endMs, people };
   const events = await series.inPeriods(startsMs.length);
-  if (peopleOf === undefined) return { ...counted, totals: series.totals, events };
-  const inGroups = await peopleOf.inPeriods(startsMs.length);
-  const joined = await joinSmallCounts({ events, people: inGroups }, startsMs.length, groups.fewestPeople!);
+  if (actorsOf === undefined) return { ...counted, totals: series.totals, events };
+  const inGroups = await actorsOf.inPeriods(startsMs.length);
+  const joined = await joinSmallCounts({ events, actors: inGroups }, startsMs.length, groups.fewestActors!);
   return { ...counted, totals: Float64Array.from(joined, sumOfCounts), events: joined };
 }
 
@@ -63,24 +63,24 @@ async function countPeriods(
   dataset: Dataset,
   asked: Asked,
   periods: Periods,
-  { column, groupOf, names, fewestPeople }: Groups,
+  { column, groupOf, names, fewestActors }: Groups,
   range = asked.range,
 ): Promise<PeriodTotals> {
   const { users } = dataset.counts;
   const groups = names.length;
-  const countsPeople = fewestPeople !== undefined;
-  const totals = new PeriodTotals(periods, users, { groups, groupOf, countsPeople });
+  const countsActors = fewestActors !== undefined;
+  const totals = new PeriodTotals(periods, users, { groups, groupOf, countsActors });
   await enterStart(range, periods);
   const parts = await countSelected(dataset, asked, PERIODS, {
     ...{ interval: periods.interval, zone: periods.zone, fromMs: range.startMs ?? Number.NEGATIVE_INFINITY },
     ...{ users, wanted: kindsOf(dataset, asked.action) },
-    ...{ column, groupOf, groups, countsPeople },
+    ...{ column, groupOf, groups, countsActors },
   });
   for (const part of parts) await totals.add(part);
   await enterEnd(range, periods);
   totals.lengthen();
-  // Whether a group of few people has events must not show in a refusal either.
-  totals.series.refuseTooMany(periods.startsMs.length, countsPeople ? groups : undefined);
+  // Whether a group of few actors has events must not show in a refusal either.
+  totals.series.refuseTooMany(periods.startsMs.length, countsActors ? groups : undefined);
   return totals;
 }
 

@@ -11,18 +11,25 @@ const COLUMN_SPLITS = ['action', 'type', 'board', 'role', 'class_role'] as const
 export const SPLITS = [...COLUMN_SPLITS, 'lms'] as const;
 type Split = (typeof COLUMN_SPLITS)[number];
 
-export interface Groups {
-  readonly column: 'kind' | 'board' | 'actor';
+interface GroupedValues {
   /** By value of the column: the position of its group in `names`. */
   readonly groupOf: Int32Array;
   /** A word, the index of a board, or undefined for the group of all other values. */
   readonly names: readonly (string | number | undefined)[];
-  /**
-   * Counts of fewer actors in a period are added to the last group; absent: all are shown. Only for
-   * groups of actors.
-   */
-  readonly fewestPeople?: number | undefined;
 }
+
+interface GroupsOfEvents extends GroupedValues {
+  readonly column: 'kind' | 'board';
+  readonly fewestActors?: undefined;
+}
+
+interface GroupsOfActors extends GroupedValues {
+  readonly column: 'actor';
+  /** Counts of fewer actors in a period are added to the last group; absent: all are shown. */
+  readonly fewestActors?: number | undefined;
+}
+
+export type Groups = GroupsOfEvents | GroupsOfActors;
 
 /** One group for all events. */
 export function noGroups({ kinds }: Dataset): Groups {

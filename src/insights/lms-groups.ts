@@ -40,7 +40,7 @@ export async function lmsGroupsOf(
     for (let user = from; user < to; user++) groupOf[user] = groupOfValue[placeOf[user]!]!;
   });
   const names = [...shown.map((place) => values[place]!), undefined];
-  return { column: 'actor', groupOf, names, fewestPeople: FEWEST_USERS };
+  return { column: 'actor', groupOf, names, fewestActors: FEWEST_USERS };
 }
 
 const chosen = new WeakMap<CommonValues, AsyncMemo<readonly number[], Scope>>();

@@ -17,7 +17,7 @@ interface PeriodsInput {
   readonly groupOf: Int32Array;
   readonly groups: number;
   /** Whether to count the actors of each group; only for groups of actors. */
-  readonly countsPeople: boolean;
+  readonly countsActors: boolean;
 }
 
 /** Periods extend from the first event from `fromMs` on to the last one. */
@@ -35,7 +35,7 @@ export interface PeriodsPart {
   readonly lastPeople: Int32Array;
   readonly counts: GroupCounts;
   /** The actors by group; absent if they are not counted. */
-  readonly peopleCounts: GroupCounts | undefined;
+  readonly actorCounts: GroupCounts | undefined;
 }
 
 export const PERIODS: Counter<PeriodsInput, PeriodsPart> = {
@@ -47,7 +47,7 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
   readonly #input: PeriodsInput;
   readonly #periods: Periods;
   readonly #series: SeriesCounts;
-  readonly #peopleOf: SeriesCounts | undefined;
+  readonly #actorsOf: SeriesCounts | undefined;
   /** The current period; -1 before the first one. */
   #period = -1;
   #endMs = Number.NEGATIVE_INFINITY;
@@ -64,11 +64,11 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
   #knownBefore = 0;
 
   constructor(input: PeriodsInput) {
-    const { interval, zone, users, groups, countsPeople } = input;
+    const { interval, zone, users, groups, countsActors } = input;
     this.#input = input;
     this.#periods = new Periods(interval, zone);
     this.#series = new SeriesCounts(groups);
-    this.#peopleOf = countsPeople ? new SeriesCounts(groups) : undefined;
+    this.#actorsOf = countsActors ? new SeriesCounts(groups) : undefined;
     this.#seenIn = new Int32Array(users);
     this.#met = new Int32Array(users);
     this.#isKnown = new Uint8Array(users);
@@ -99,7 +99,7 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
       ...{ startsMs: this.#periods.startsMs, people: this.#people, newcomers: this.#newcomers },
       known: this.#known.slice(0, this.#knownCount),
       ...{ knownBefore: this.#knownBefore, firstPeople: this.#firstPeople ?? last, lastPeople: last },
-      ...{ counts: this.#series.counts, peopleCounts: this.#peopleOf?.counts },
+      ...{ counts: this.#series.counts, actorCounts: this.#actorsOf?.counts },
     };
   }
 
@@ -141,7 +141,7 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
   /** Ends the current period and returns its actors. */
   #leave(): Int32Array {
     this.#series.leave(this.#period);
-    this.#peopleOf?.leave(this.#period);
+    this.#actorsOf?.leave(this.#period);
     return this.#met.slice(0, this.#people[this.#period] ?? 0);
   }
 
@@ -151,7 +151,7 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
     this.#seenIn[person] = period + 1;
     this.#met[this.#people[period]!] = person;
     this.#people[period]! += 1;
-    this.#peopleOf?.add(this.#input.groupOf[person]!);
+    this.#actorsOf?.add(this.#input.groupOf[person]!);
     if (this.#isNew(person)) this.#newcomers[period]! += 1;
   }
 
@@ -167,7 +167,7 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
 export class PeriodTotals {
   readonly series: SeriesCounts;
   /** The actors by group; absent if they are not counted. */
-  readonly peopleOf: SeriesCounts | undefined;
+  readonly actorsOf: SeriesCounts | undefined;
   readonly people: number[] = [];
   readonly newcomers: number[] = [];
   readonly #periods: Periods;
@@ -180,17 +180,17 @@ export class PeriodTotals {
   constructor(
     periods: Periods,
     users: number,
-    { groups, groupOf, countsPeople }: Pick<PeriodsInput, 'groups' | 'groupOf' | 'countsPeople'>,
+    { groups, groupOf, countsActors }: Pick<PeriodsInput, 'groups' | 'groupOf' | 'countsActors'>,
   ) {
     this.#periods = periods;
     this.#groupOf = groupOf;
     this.#isKnown = new Uint8Array(users);
     this.series = new SeriesCounts(groups);
-    this.peopleOf = countsPeople ? new SeriesCounts(groups) : undefined;
+    this.actorsOf = countsActors ? new SeriesCounts(groups) : undefined;
   }
 
   async add(part: PeriodsPart): Promise<void> {
-    const { startsMs, counts, peopleCounts } = part;
+    const { startsMs, counts, actorCounts } = part;
     if (startsMs.length > 0) {
       await this.#periods.reach(startsMs[0]!);
       await this.#periods.reach(startsMs.at(-1)!);
@@ -200,7 +200,7 @@ export class PeriodTotals {
     for (const [at, people] of part.people.entries()) this.people[from + at]! += people;
     for (const [at, people] of part.newcomers.entries()) this.newcomers[from + at]! += people;
     await this.series.addAll(counts, from);
-    if (peopleCounts !== undefined) await this.peopleOf?.addAll(peopleCounts, from);
+    if (actorCounts !== undefined) await this.actorsOf?.addAll(actorCounts, from);
     this.series.refuseTooMany(this.#periods.startsMs.length);
     await this.#addKnown(part, from);
     await this.#addPeople(part, from);
@@ -241,7 +241,7 @@ export class PeriodTotals {
           const person = firstPeople[at]!;
           if (isActor[person] === 0) continue;
           this.people[from]! -= 1;
-          this.peopleOf?.takeBack(from, this.#groupOf[person]!);
+          this.actorsOf?.takeBack(from, this.#groupOf[person]!);
         }
       });
     }

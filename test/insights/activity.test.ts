@@ -57,14 +57,14 @@ describe('activity', () => {
     assert.equal((await activityOf(1_000, 501, 100)).startsMs.length, 501);
   });
 
-  it('is refused with groups of few people whether they have events or not', async () => {
+  it('is refused with groups of few actors whether they have events or not', async () => {
     const dataset = new PlainDataset(worldOf(1));
     const names = [...Array.from({ length: 50 }, (_, group) => `group ${group}`), undefined];
     const groups: Groups = { column: 'actor', groupOf: new Int32Array(dataset.counts.users), names };
-    const activity = async (hours: number, fewestPeople?: number) => {
+    const activity = async (hours: number, fewestActors?: number) => {
       const range = { startMs: START_MS, endMs: START_MS + hours * HOUR_MS };
       const periods = new Periods('hour', 'UTC');
-      return await countActivity(dataset, { scope: FULL_SCOPE, range }, periods, { ...groups, fewestPeople });
+      return await countActivity(dataset, { scope: FULL_SCOPE, range }, periods, { ...groups, fewestActors });
     };
     assert.equal((await activity(10_000)).startsMs.length, 10_000);
     await assert.rejects(activity(10_000, 10), isRefused);

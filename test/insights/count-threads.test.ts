@@ -62,7 +62,7 @@ const FEW: Groups = {
   column: 'actor',
   groupOf: Int32Array.from({ length: USERS }, (_, user) => user % 2),
   names: ['even', undefined],
-  fewestPeople: 2,
+  fewestActors: 2,
 };
 
 interface Case {
