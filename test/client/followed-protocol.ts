@@ -46,6 +46,8 @@ export async function openProtocolServer(): Promise<Followed> {
       kept.forgotten.push({ user, version: kept.version });
     },
     async delete(number) {
+      // As in the product, nothing is deleted twice: the client refuses pages that repeat.
+      if (!kept.rows.some((row) => row.number === number)) return;
       kept.version += 1;
       kept.rows = kept.rows.filter((row) => row.number !== number);
       kept.deleted.push({ number, version: kept.version });
