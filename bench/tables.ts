@@ -50,7 +50,7 @@ export const TABLES = {
   },
   import: {
     title: 'Import',
-    note: 'The time of the whole command. "1,000 more events" lie between the others, all over their time; "first" is the first such import, for which there is no spare file. "1,000 latest events" come after all others. "Taken up" is the time from the end of the import until a server with one worker shows them. "On disk" is the file of the version.',
+    note: 'Time is that of the whole command. "1,000 more events" are spread over the time range of the data; at the "first" such import there is no spare file yet. "1,000 latest events" are later than all others. "Taken up" is the time from the end of the import until a server with one worker shows them. "On disk" is the file of the version.',
     header: ['data', 'what', 'events/s', 'time', 'taken up', 'peak memory', 'on disk'],
   },
   start: {

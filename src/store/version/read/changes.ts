@@ -1,5 +1,4 @@
 /** Reads what a version has that an earlier one had not (decision 47). */
-
 import type { DuckDBDataChunk } from '@duckdb/node-api';
 import type { ChangedPairs, ChangedRecords, DatasetChanges } from '../../../dataset/changes.ts';
 import { joinFlags } from '../../../dataset/columns.ts';
