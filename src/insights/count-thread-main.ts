@@ -9,11 +9,11 @@ import type { Counter } from './counter.ts';
 import { HEAT_MAP } from './heat-map.ts';
 import { OVERVIEW } from './overview.ts';
 import { PERIODS } from './period-counter.ts';
-import { LATEST, OCCURRENCES, PAIRS } from './ranking.ts';
+import { LATEST, OCCURRENCES, VALUES } from './ranking.ts';
 
 /** The types of inputs and parts are those of the counter that the order names. */
 const COUNTERS = new Map(
-  [HEAT_MAP, LATEST, OCCURRENCES, OVERVIEW, PAIRS, PERIODS].map((counter) => [
+  [HEAT_MAP, LATEST, OCCURRENCES, OVERVIEW, PERIODS, VALUES].map((counter) => [
     counter.name,
     counter as Counter<unknown, unknown>,
   ]),

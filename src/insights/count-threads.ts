@@ -13,7 +13,10 @@ import type { Counter } from './counter.ts';
 /** Works in the source tree and in the build. */
 const MAIN = new URL(`./count-thread-main${import.meta.url.slice(-3)}`, import.meta.url);
 
-/** Each thread has counts of its own, of at most some twenty megabytes for a million users. */
+/**
+ * Each thread has counts of its own, of at most some twenty megabytes for a million users, and a
+ * list of at most 128 MB for a ranking.
+ */
 const MOST_THREADS = 8;
 /** Fewer events are counted before the threads have started. */
 const LEAST_EVENTS = 4_000_000;

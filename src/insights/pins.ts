@@ -40,7 +40,7 @@ export async function rankPins(dataset: Dataset, asked: Asked, most: number): Pr
     }
   });
   const top = await topOf(events, most);
-  const looked = await lookAt(dataset, asked, { by: 'pin', indices: top, other: 'actor' });
+  const looked = await lookAt(dataset, asked, { by: 'pin', indices: top, events, other: 'actor' });
   const ranked = top.map((pin, place) => {
     const { others: people, lastMs } = looked[place]!;
     return { pin, owner: owners[pin]!, events: events[pin]!, people, firstMs: firstMs[pin]!, lastMs };

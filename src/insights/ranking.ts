@@ -39,7 +39,7 @@ export async function rank(
   const users = by === 'actor' ? await dataset.userOrder?.() : undefined;
   const top = await topOf(events, most, { ranks, order: users });
   const other = by === 'board' ? 'actor' : 'board';
-  const looked = await lookAt(dataset, asked, { by, indices: top, other });
+  const looked = await lookAt(dataset, asked, { by, indices: top, events, other });
   return top.map((index, place) => ({ index, events: events[index]!, ...looked[place]! }));
 }
 
@@ -145,11 +145,10 @@ export const LATEST: Counter<ColumnInput, Float64Array> = {
 
 type Looked = Pick<Ranked, 'others' | 'lastMs'>;
 
-/**
- * Pairs of a ranked index and a value of `other` in one scan: one bit each, 16 MB together. With
- * more, scans are fewer and take longer, because the bits are further apart.
- */
-const MOST_PAIRS = 2 ** 27;
+/** Room for the values of `other` that are listed in one scan: 128 MB together. */
+const MOST_LISTED = 2 ** 25;
+/** A list with less room would be gone through too often for values that it has twice. */
+const LEAST_ROOM = 1_024;
 /** Reading a row here and there takes this many times as long as reading it in a scan. */
 const SCATTERED_COST = 16;
 
@@ -157,22 +156,46 @@ interface ToLookAt {
   readonly by: RankingColumn | 'pin';
   /** The indices in `by` to look up; only a few. */
   readonly indices: readonly number[];
+  /** By index in `by`: the number of selected events. */
+  readonly events: Float64Array;
   /** The column whose different values are counted. */
   readonly other: RankingColumn;
 }
 
 /** By position in `indices`: the number of distinct values of `other`, and the latest event. */
-export async function lookAt(dataset: Dataset, asked: Asked, { by, indices, other }: ToLookAt) {
-  const atOnce = Math.max(1, Math.floor(MOST_PAIRS / Math.max(1, sizeOf(dataset, other))));
-  const scans = Math.ceil(indices.length / atOnce);
-  const selections = selectEach(dataset, asked, by, indices, scans);
+export async function lookAt(dataset: Dataset, asked: Asked, { by, indices, events, other }: ToLookAt) {
+  const room = indices.map((index) => roomFor(events[index]!, sizeOf(dataset, other)));
+  const scans = divideByRoom(indices, room);
+  const selections = selectEach(dataset, asked, by, indices, scans.length);
   if (selections !== undefined) return await lookAtEach(dataset, selections, other);
   const looked: Looked[] = [];
-  for (let first = 0; first < indices.length; first += atOnce) {
-    const some = indices.slice(first, first + atOnce);
-    looked.push(...(await lookAtOnce(dataset, asked, { by, indices: some, other })));
+  for (const some of scans) {
+    looked.push(...(await lookAtOnce(dataset, asked, { by, indices: some, events, other })));
   }
   return looked;
+}
+
+/**
+ * The most values that the list of an index can have: those of all its events, or twice as many as
+ * there are different ones.
+ */
+function roomFor(events: number, others: number): number {
+  return Math.min(events, Math.max(2 * others, LEAST_ROOM));
+}
+
+/** The indices of each scan, in their order. */
+function divideByRoom(indices: readonly number[], room: readonly number[]): number[][] {
+  const scans: number[][] = [];
+  let listed = 0;
+  for (const [place, index] of indices.entries()) {
+    listed += room[place]!;
+    if (place === 0 || listed > MOST_LISTED) {
+      scans.push([]);
+      listed = room[place]!;
+    }
+    scans.at(-1)!.push(index);
+  }
+  return scans;
 }
 
 /** The events of each index; undefined if reading these takes longer than `scans` scans. */
@@ -220,47 +243,105 @@ async function lookAtEach(
 async function lookAtOnce(
   dataset: Dataset,
   asked: Asked,
-  { by, indices, other }: ToLookAt,
+  { by, indices, events, other }: ToLookAt,
 ): Promise<Looked[]> {
   // Positions count from 1; 0 means none.
   const placeOf = sharedIntegers(sizeOf(dataset, by));
   for (const [place, index] of indices.entries()) placeOf[index] = place + 1;
-  const words = Math.ceil(sizeOf(dataset, other) / 32);
-  const input = { by, other, placeOf, places: indices.length, words, wanted: kindsOf(dataset, asked.action) };
-  const parts = await countSelected(dataset, asked, PAIRS, input);
+  const others = sizeOf(dataset, other);
+  const room = indices.map((index) => roomFor(events[index]!, others));
+  const input = { by, other, placeOf, room, others, wanted: kindsOf(dataset, asked.action) };
+  const parts = await countSelected(dataset, asked, VALUES, input);
   const lastMs = await latestOf(parts.map((part) => part.lastMs));
-  const counts = new Int32Array(indices.length);
-  await inSlices(0, parts[0]!.seen.length, (from, to) => {
-    for (let at = from; at < to; at++) {
-      let seen = 0;
-      for (const part of parts) seen |= part.seen[at]!;
-      if (seen !== 0) counts[Math.floor(at / words)]! += bitsOf(seen);
+  const distinct = new DistinctValues(others);
+  const looked: Looked[] = [];
+  for (let place = 0; place < indices.length; place++) {
+    distinct.begin();
+    for (const { values, ends } of parts) {
+      await inSlices(ends[place - 1] ?? 0, ends[place]!, (from, to) => distinct.keepNew(values, from, to));
     }
-  });
-  return indices.map((_, place) => ({ others: counts[place]!, lastMs: lastMs[place]! }));
+    looked.push({ others: distinct.count, lastMs: lastMs[place]! });
+  }
+  return looked;
 }
 
-interface PairsInput extends Omit<ToLookAt, 'indices'> {
+/** Finds the different values among indices of a column. */
+class DistinctValues {
+  /** By value: the last turn in which it occurred, counted from 1. */
+  readonly #lastTurn: Int32Array;
+  #turn = 0;
+  #count = 0;
+
+  /** Values are below `size`. */
+  constructor(size: number) {
+    this.#lastTurn = new Int32Array(size);
+  }
+
+  /** Forgets all values. */
+  begin(): void {
+    this.#turn += 1;
+    this.#count = 0;
+  }
+
+  /** The number of different values since `begin`. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Moves those among `values[from, to)` that are new to `from`; returns where they end. */
+  keepNew(values: Int32Array, from: number, to: number): number {
+    const [lastTurn, turn] = [this.#lastTurn, this.#turn];
+    let end = from;
+    for (let at = from; at < to; at++) {
+      const value = values[at]!;
+      if (lastTurn[value] === turn) continue;
+      lastTurn[value] = turn;
+      values[end++] = value;
+    }
+    this.#count += end - from;
+    return end;
+  }
+}
+
+interface ValuesInput {
+  readonly by: RankingColumn | 'pin';
+  readonly other: RankingColumn;
   /** By index in `by`: 1 + position of the index among those to look up; 0 if it is not one. */
   readonly placeOf: Int32Array;
-  readonly places: number;
-  /** Words of 32 bits for one position: a bit for each index in `other`. */
-  readonly words: number;
+  /** By position: see `roomFor`. */
+  readonly room: readonly number[];
+  /** The number of indices in `other`. */
+  readonly others: number;
   readonly wanted: Uint8Array;
 }
 
-interface PairsPart {
-  /** By position, then by index in `other`: whether an event has both. */
-  readonly seen: Int32Array;
+interface ValuesPart {
+  /** The different values of `other`: those of the first position, then those of the next. */
+  readonly values: Int32Array;
+  /** By position: the end of its values. */
+  readonly ends: Int32Array;
   /** By position: the instant of the latest event. */
   readonly lastMs: Float64Array;
 }
 
-export const PAIRS: Counter<PairsInput, PairsPart> = {
-  name: 'pairs',
-  start({ by, other, placeOf, places, words, wanted }) {
-    const seen = new Int32Array(places * words);
+/**
+ * The values of `other` that occur with each position. A list is faster than a bit for each value,
+ * because it is written from its beginning to its end.
+ */
+export const VALUES: Counter<ValuesInput, ValuesPart> = {
+  name: 'values',
+  start({ by, other, placeOf, room, others, wanted }) {
+    const places = room.length;
+    const starts = new Int32Array(places + 1);
+    for (const [place, length] of room.entries()) starts[place + 1] = starts[place]! + length;
+    const listed = new Int32Array(starts[places]!);
+    const ends = starts.slice(0, places);
     const lastMs = new Float64Array(places).fill(Number.NEGATIVE_INFINITY);
+    const distinct = new DistinctValues(others);
+    const thin = (place: number) => {
+      distinct.begin();
+      ends[place] = distinct.keepNew(listed, starts[place]!, ends[place]!);
+    };
     return {
       see({ count, stride, instantStride, kind, timestampMs, [by]: ranked, [other]: values }) {
         for (let row = 0; row < count; row++) {
@@ -269,18 +350,22 @@ export const PAIRS: Counter<PairsInput, PairsPart> = {
           const place = index < 0 ? -1 : placeOf[index]! - 1;
           if (place < 0 || wanted[kind[at]!] === 0) continue;
           lastMs[place] = timestampMs[row * instantStride]!;
-          const value = values[at]!;
-          seen[place * words + (value >>> 5)]! |= 1 << (value & 31);
+          if (ends[place] === starts[place + 1]) thin(place);
+          listed[ends[place]!++] = values[at]!;
         }
       },
-      end: () => ({ seen, lastMs }),
+      end() {
+        let length = 0;
+        for (let place = 0; place < places; place++) {
+          thin(place);
+          listed.copyWithin(length, starts[place]!, ends[place]!);
+          length += ends[place]! - starts[place]!;
+          ends[place] = length;
+        }
+        const values = sharedIntegers(length);
+        values.set(listed.subarray(0, length));
+        return { values, ends, lastMs };
+      },
     };
   },
 };
-
-/** The number of bits that are set in a word of 32 bits. */
-function bitsOf(word: number): number {
-  const twos = word - ((word >>> 1) & 0x55555555);
-  const fours = (twos & 0x33333333) + ((twos >>> 2) & 0x33333333);
-  return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
-}

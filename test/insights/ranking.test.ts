@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { FULL_SCOPE } from '../../src/domain/scope.ts';
-import { lookAt } from '../../src/insights/ranking.ts';
+import { countEvents, lookAt } from '../../src/insights/ranking.ts';
 import { DatasetInMemory } from '../render/dataset-in-memory.ts';
 import type { PlainEvent } from '../render/plain-dataset.ts';
 import { worldOf } from '../render/worlds.ts';
@@ -36,13 +36,14 @@ describe('lookAt', () => {
       fc.constantFrom('board' as const, 'actor' as const),
       fc.constantFrom(undefined, 'visited'),
       fc.option(fc.nat({ max: EVENTS }), { nil: undefined }),
-      async (events, by, action, endsAfter) => {
-        const dataset = await load(events);
+      async (all, by, action, endsAfter) => {
+        const dataset = await load(all);
         const endMs = endsAfter === undefined ? undefined : START_MS + endsAfter;
         const asked = { scope: FULL_SCOPE, range: { endMs }, action };
         const other = by === 'board' ? 'actor' : 'board';
+        const events = await countEvents(dataset, asked, by);
         const expected = Array.from({ length: INDICES }, (_, index) => {
-          const own = events.filter(
+          const own = all.filter(
             (one) =>
               one[by] === index &&
               (endMs === undefined || one.timestampMs < endMs) &&
@@ -51,14 +52,38 @@ describe('lookAt', () => {
           const lastMs = Math.max(...own.map(({ timestampMs }) => timestampMs));
           return { others: new Set(own.map((one) => one[other])).size, lastMs };
         });
-        const all = Array.from({ length: INDICES }, (_, index) => index);
-        assert.deepEqual(await lookAt(dataset, asked, { by, indices: all, other }), expected);
+        const each = Array.from({ length: INDICES }, (_, index) => index);
+        const look = async (indices: readonly number[]) =>
+          await lookAt(dataset, asked, { by, indices, events, other });
+        assert.deepEqual(await look(each), expected);
         // One index of thirty has so few events that its rows are looked up.
-        for (const index of all) {
-          assert.deepEqual(await lookAt(dataset, asked, { by, indices: [index], other }), [expected[index]]);
-        }
+        for (const index of each) assert.deepEqual(await look([index]), [expected[index]]);
       },
     );
     await fc.assert(property, { numRuns: 30 });
+  });
+
+  it('counts many events of one index with few different others', async () => {
+    const events = Array.from({ length: 10_000 }, (_, at) => ({
+      ...{ kind: 0, owner: 0, pin: -1, timestampMs: START_MS + at },
+      // The last actor comes late, after its list has been full several times.
+      ...{ board: at % 3 === 0 ? 1 : 0, actor: at === 9_998 ? INDICES - 1 : (at * at) % 7 },
+    }));
+    const dataset = await load(events);
+    const asked = { scope: FULL_SCOPE, range: {} };
+    const counts = await countEvents(dataset, asked, 'board');
+    const looked = await lookAt(dataset, asked, {
+      by: 'board',
+      indices: [0, 1],
+      events: counts,
+      other: 'actor',
+    });
+    assert.deepEqual(
+      looked,
+      [0, 1].map((board) => {
+        const own = events.filter((one) => one.board === board);
+        return { others: new Set(own.map(({ actor }) => actor)).size, lastMs: own.at(-1)!.timestampMs };
+      }),
+    );
   });
 });
