@@ -4,7 +4,7 @@ import type { UserOrder } from '../dataset/query.ts';
 import type { Selection } from '../dataset/selection.ts';
 import { sharedIntegers } from '../dataset/shared-arrays.ts';
 import { isEverything, streamSelection } from '../dataset/timeline.ts';
-import { inSlices } from '../system/time-slice.ts';
+import { inSlices, slice } from '../system/time-slice.ts';
 import { type Counter, sumOf } from './counter.ts';
 import { type Asked, countSelected, kindsOf, queryOf } from './scan.ts';
 import { Top } from './top.ts';
@@ -256,6 +256,7 @@ async function lookAtOnce(
   const distinct = new DistinctValues(others);
   const looked: Looked[] = [];
   for (let place = 0; place < indices.length; place++) {
+    if (slice.isOver()) await slice.pass();
     distinct.begin();
     for (const { values, ends } of parts) {
       await inSlices(ends[place - 1] ?? 0, ends[place]!, (from, to) => distinct.keepNew(values, from, to));
@@ -267,19 +268,18 @@ async function lookAtOnce(
 
 /** Finds the different values among indices of a column. */
 class DistinctValues {
-  /** By value: the last turn in which it occurred, counted from 1. */
-  readonly #lastTurn: Int32Array;
-  #turn = 0;
+  /** A bit for each value that has occurred. */
+  readonly #seen: Int32Array;
   #count = 0;
 
   /** Values are below `size`. */
   constructor(size: number) {
-    this.#lastTurn = new Int32Array(size);
+    this.#seen = new Int32Array(Math.ceil(size / 32));
   }
 
   /** Forgets all values. */
   begin(): void {
-    this.#turn += 1;
+    this.#seen.fill(0);
     this.#count = 0;
   }
 
@@ -290,12 +290,14 @@ class DistinctValues {
 
   /** Moves those among `values[from, to)` that are new to `from`; returns where they end. */
   keepNew(values: Int32Array, from: number, to: number): number {
-    const [lastTurn, turn] = [this.#lastTurn, this.#turn];
+    const seen = this.#seen;
     let end = from;
     for (let at = from; at < to; at++) {
       const value = values[at]!;
-      if (lastTurn[value] === turn) continue;
-      lastTurn[value] = turn;
+      const bit = 1 << (value & 31);
+      const word = seen[value >>> 5]!;
+      if ((word & bit) !== 0) continue;
+      seen[value >>> 5] = word | bit;
       values[end++] = value;
     }
     this.#count += end - from;
@@ -338,6 +340,7 @@ export const VALUES: Counter<ValuesInput, ValuesPart> = {
     const ends = starts.slice(0, places);
     const lastMs = new Float64Array(places).fill(Number.NEGATIVE_INFINITY);
     const distinct = new DistinctValues(others);
+    const isListed = bitsOf(placeOf);
     const thin = (place: number) => {
       distinct.begin();
       ends[place] = distinct.keepNew(listed, starts[place]!, ends[place]!);
@@ -347,8 +350,9 @@ export const VALUES: Counter<ValuesInput, ValuesPart> = {
         for (let row = 0; row < count; row++) {
           const at = row * stride;
           const index = ranked[at]!;
-          const place = index < 0 ? -1 : placeOf[index]! - 1;
-          if (place < 0 || wanted[kind[at]!] === 0) continue;
+          if (index < 0 || (isListed[index >>> 5]! & (1 << (index & 31))) === 0) continue;
+          if (wanted[kind[at]!] === 0) continue;
+          const place = placeOf[index]! - 1;
           lastMs[place] = timestampMs[row * instantStride]!;
           if (ends[place] === starts[place + 1]) thin(place);
           listed[ends[place]!++] = values[at]!;
@@ -369,3 +373,12 @@ export const VALUES: Counter<ValuesInput, ValuesPart> = {
     };
   },
 };
+
+/** A bit for each value, set unless that is 0. Of millions of values, they fit into a cache. */
+function bitsOf(values: Int32Array): Int32Array {
+  const bits = new Int32Array(Math.ceil(values.length / 32));
+  for (let index = 0; index < values.length; index++) {
+    if (values[index] !== 0) bits[index >>> 5]! |= 1 << (index & 31);
+  }
+  return bits;
+}
