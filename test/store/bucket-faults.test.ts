@@ -1,7 +1,7 @@
 /** A bucket that is slow, refuses or loses connections: the retried requests, and the errors. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { afterEach, before, beforeEach, describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import { parseBucketAddress } from '../../src/store/chunks/bucket-address.ts';
 import type { ChunkPlace } from '../../src/store/chunks/chunk-place.ts';
@@ -19,20 +19,21 @@ const LONG_MS = 60_000;
 
 describe('chunks in a bucket that fails', { timeout: LONG_MS }, () => {
   let bucket: TestBucket;
+  /** One for each test, because a request that was given up can still arrive in the next one. */
   let proxy: FaultProxy;
   const opened: ChunkPlace[] = [];
   before(async () => {
     bucket = await sharedBucket();
     Object.assign(process.env, bucket.env);
+  });
+  beforeEach(async () => {
     proxy = await FaultProxy.start(bucket.endpoint);
     await open().put('school/one', CHUNK);
-  });
-  after(async () => {
-    for (const place of opened) await place.close();
-    await proxy.close();
-  });
-  beforeEach(() => {
     proxy.fault = () => false;
+  });
+  afterEach(async () => {
+    for (const place of opened.splice(0)) await place.close();
+    await proxy.close();
   });
 
   function open(bounds: Partial<BucketBounds> = {}, more = ''): ChunkPlace {
