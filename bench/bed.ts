@@ -56,18 +56,24 @@ export interface Bed extends Ground {
   readonly product: Target;
 }
 
+export type AboutGround = Pick<Ground, 'title' | 'community' | 'folder' | 'firstPath'>;
+
 /** Imports a bundle into a new data folder, or into an existing database. */
 export async function prepareGround(
-  about: Pick<Ground, 'title' | 'community' | 'folder' | 'firstPath'>,
+  about: AboutGround,
   bundle: readonly string[],
   signal: AbortSignal,
-  database?: string,
+  place: { readonly database?: string; readonly dataDir?: string } = {},
 ): Promise<{ ground: Ground; elapsedMs: number; peakBytes: number | undefined }> {
-  const dataDir = database ?? join(about.folder, 'data');
+  const { database, dataDir = database ?? join(about.folder, 'data') } = place;
   await (database === undefined ? mkdir(dataDir, { recursive: true }) : migrate(database, signal));
   const { elapsedMs, peakBytes } = await importFiles(bundle, dataDir, signal);
-  const key = await makeKey(dataDir, signal);
-  return { ground: { ...about, dataDir, key }, elapsedMs, peakBytes };
+  return { ground: await knownGround(about, dataDir, signal), elapsedMs, peakBytes };
+}
+
+/** Data that has been imported, with a new key. */
+export async function knownGround(about: AboutGround, dataDir: string, signal: AbortSignal): Promise<Ground> {
+  return { ...about, dataDir, key: await makeKey(dataDir, signal) };
 }
 
 /** Starts the server over the data and waits until all of its processes have the data. */

@@ -72,6 +72,7 @@ async function measure(options: Options, folder: string, report: Report, signal:
     differentBytes: options.quick ? 2e6 : Math.max(256e6, 4 * CACHE_BYTES * availableParallelism()),
     cachedBytes: CACHE_BYTES * availableParallelism(),
     against: options.against === undefined ? undefined : { folder: resolve(options.against) },
+    keep: options.keep === undefined ? undefined : resolve(options.keep),
     chosen: (name: string) => isChosen(options, name),
   };
   const startMs = performance.now();

@@ -13,6 +13,7 @@ const SCENARIOS = [
     'unchanged',
     'mixed',
     'insights',
+    'growth',
     'blocking',
     'oulad',
     'peers',
@@ -33,6 +34,7 @@ export const HELP = `npm run bench -- [options]
   --stores       import, start and take-up over a folder, PostgreSQL and a bucket; requires "postgresql" of the system
   --sync         copies in DuckDB, SQLite and, with "postgresql" of the system, PostgreSQL
   --append       add the results of a partial run to bench/results.md
+  --keep DIR     leave the data in DIR; a run that finds it there imports nothing, and leaves out import and start
   --against DIR  another built checkout beside this one; with --stores it has rows there as well
   --quick        little data and short rounds: shows that all works, not how fast
   --no-build     measure dist/ as it is
@@ -56,6 +58,7 @@ export interface Options {
   readonly stores: boolean;
   readonly sync: boolean;
   readonly append: boolean;
+  readonly keep: string | undefined;
   readonly against: string | undefined;
   readonly blocking: boolean;
   readonly quick: boolean;
@@ -82,6 +85,7 @@ export function readOptions(args: readonly string[]): Options {
       stores: { type: 'boolean', default: false },
       sync: { type: 'boolean', default: false },
       append: { type: 'boolean', default: false },
+      keep: { type: 'string' },
       against: { type: 'string' },
       blocking: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
@@ -107,6 +111,7 @@ export function readOptions(args: readonly string[]): Options {
     stores: values.stores || values.only.includes('stores'),
     sync: values.sync || values.only.includes('sync'),
     append: values.append,
+    keep: values.keep,
     against: values.against,
     blocking: values.blocking || values.only.includes('blocking'),
     quick,

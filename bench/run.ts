@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rm, statfs } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
-import { type Ground, openBed, type Plan, prepareGround } from './bed.ts';
+import { type AboutGround, type Ground, knownGround, openBed, type Plan, prepareGround } from './bed.ts';
 import { boardIds, communityOf, writeCommunity } from './community.ts';
 import { countEvents, type Program } from './corkboard.ts';
 import { BOARD_OF_ALL, crowdOf, writeCrowd } from './crowd.ts';
@@ -46,11 +46,13 @@ const SERVED = [...SMALL_KINDS, 'unchanged', 'insights', 'mixed'];
 export interface RowWriter extends Plan {
   readonly events: readonly number[];
   readonly against: Program | undefined;
+  /** A folder for the data of each size, which a later run uses; absent: the data is removed. */
+  readonly keep: string | undefined;
 }
 
 export async function runScenarios(run: RowWriter, folder: string): Promise<void> {
   const sizes = run.events.toSorted((a, b) => a - b);
-  if (anyChosen(run, ['import', 'start', 'plain', 'gzip', 'zstd', 'sync', ...SERVED])) {
+  if (anyChosen(run, ['import', 'start', 'plain', 'gzip', 'zstd', 'growth', 'sync', ...SERVED])) {
     await measureSizes(run, sizes, folder);
   }
   const part = async (name: string, title: string, work: (place: string) => Promise<void>) => {
@@ -87,27 +89,43 @@ async function measureCommunity(run: RowWriter, events: number, folder: string):
   const { report, signal } = run;
   const title = size(events);
   const community = communityOf(events);
-  const bundle = join(folder, 'bundle');
-  await mkdir(bundle);
-  report.say(`${title} events: writing and importing`);
-  await writeCommunity(bundle, community);
   const about = { title, community, folder, firstPath: `/a/v1/events/board/${boardIds(community)[0]}` };
-  const { ground, ...imported } = await prepareGround(about, [bundle], signal);
-  await rm(bundle, { recursive: true });
+  const kept = run.keep === undefined ? undefined : join(run.keep, `events-${events}`);
+  const isKept = kept !== undefined && existsSync(kept);
+  const ground = isKept ? await knownGround(about, kept, signal) : await importCommunity(run, about, kept);
   const inForce = await countEvents(ground.dataDir, signal);
   report.check(title, `the import holds ${events.toLocaleString('en')} events`, inForce === events);
-  if (run.chosen('import')) addImport(run, ground, 'flat CSV', events, imported);
   // One that fails, say for lack of memory, must not lose the figures of hours.
   const stage = (work: () => Promise<void>) => attempt(run, title, work);
-  if (run.chosen('start')) await stage(() => measureStart(ground, run));
+  if (isKept) report.remark(`${title}: the data is that of an earlier run.`);
+  else if (run.chosen('start')) await stage(() => measureStart(ground, run));
   const aside = await hasRoom(run, ground);
   if (anyChosen(run, ['plain', 'gzip', 'zstd'])) await stage(() => measureExports(ground, run, aside));
   await stage(() => measureServed(run, ground, aside));
   if (run.chosen('sync')) await stage(() => measureSync(ground, run));
-  if (run.chosen('import')) {
+  if (run.chosen('import') && !isKept) {
     await stage(() => measureIncrements(ground, run));
     if (events <= NESTED_EVENTS) await stage(() => measureNestedImport(ground, run));
   }
+  return ground;
+}
+
+/** Imports the invented community into the folder `kept`, or else into one that is removed. */
+async function importCommunity(
+  run: RowWriter,
+  about: AboutGround,
+  kept: string | undefined,
+): Promise<Ground> {
+  const { report, signal } = run;
+  const { title, community, folder } = about;
+  const bundle = join(folder, 'bundle');
+  await mkdir(bundle);
+  report.say(`${title} events: writing and importing`);
+  await writeCommunity(bundle, community);
+  const dataDir = kept ?? join(folder, 'data');
+  const { ground, ...imported } = await prepareGround(about, [bundle], signal, { dataDir });
+  await rm(bundle, { recursive: true });
+  if (run.chosen('import')) addImport(run, ground, 'flat CSV', community.events, imported);
   return ground;
 }
 

@@ -16,8 +16,9 @@ type Paths = ReadonlyMap<Bed, readonly string[]>;
 /** All other scenarios must have run with `smaller` and `larger`. */
 export async function measureGrowth(plan: Plan, smaller: Ground, larger: Ground): Promise<void> {
   const data = `${smaller.title} to ${larger.title}`;
-  const kinds = SMALL_KINDS.filter((kind) => plan.chosen(kind));
-  if (kinds.length > 0 || plan.chosen('unchanged')) {
+  const isChosen = (scenario: string) => plan.chosen('growth') || plan.chosen(scenario);
+  const kinds = SMALL_KINDS.filter(isChosen);
+  if (kinds.length > 0 || isChosen('unchanged')) {
     await using before = await openBed(smaller, plan.signal);
     await using after = await openBed(larger, plan.signal);
     const beds = [before, after];
@@ -25,7 +26,7 @@ export async function measureGrowth(plan: Plan, smaller: Ground, larger: Ground)
       const paths = new Map(beds.map((bed) => [bed, questionsOf(kind, bed.community)]));
       await addSmall(plan, { data, what: `one ${kind} request` }, paths, 200);
     }
-    if (plan.chosen('unchanged')) {
+    if (isChosen('unchanged')) {
       await addSmall(plan, { data, what: '304' }, new Map(beds.map((bed) => [bed, [ALL_EVENTS]])), 304);
     }
   }

@@ -127,7 +127,9 @@ async function addOverPostgres(
   database: Postgres,
   own: Own,
 ): Promise<void> {
-  const { ground } = await prepareGround(about, [bundle], plan.signal, database.url);
+  const { ground } = await prepareGround(about, [bundle], plan.signal, {
+    database: database.url,
+  });
   for (const [where, options] of [
     ['', []],
     [', straight', ['--resident-limit', '0']],
