@@ -46,7 +46,13 @@ function chunkOf(table: CopiedTable, { count, columns }: CopiedRows, from: numbe
     const has = present?.subarray(from, to);
     if (values instanceof Int32Array) fillIntegers(chunk, column, values.subarray(from, to), has);
     else if (values instanceof BigInt64Array) fillBigints(chunk, column, values.subarray(from, to), has);
-    else chunk.setColumnValues(column, values.slice(from, to));
+    else {
+      const texts = values.slice(from, to);
+      chunk.setColumnValues(
+        column,
+        has === undefined ? texts : texts.map((one, row) => (has[row] === 1 ? one : null)),
+      );
+    }
   }
   return chunk;
 }

@@ -151,7 +151,7 @@ export class OldSnapshot {
     const fetched = types.includes('text') ? FETCHED.texts : FETCHED.numbers;
     await this.#connection.rows(
       `DECLARE copied NO SCROLL CURSOR FOR
-       SELECT ${list} FROM ${table} WHERE ${condition} ORDER BY ${VERSION_TABLES[table].order}`,
+       SELECT ${list} FROM ${sourceOf(table)} WHERE ${condition} ORDER BY ${VERSION_TABLES[table].order}`,
     );
     for (;;) {
       const rows = await this.#connection.rows(`FETCH ${fetched} FROM copied`);
@@ -161,6 +161,11 @@ export class OldSnapshot {
     }
     await this.#connection.rows('CLOSE copied');
   }
+}
+
+/** The table with the column that version 0.1 did not have. */
+function sourceOf(table: CopiedTable): string {
+  return table === 'events' ? '(SELECT *, NULL::text AS body FROM events) AS events' : table;
 }
 
 /** The condition for the rows of a table that are part of a version. */

@@ -72,13 +72,25 @@ async function writeFiles(folder: string, options: ExportOptions): Promise<reado
   const lms = Object.fromEntries([...names].sort().map((name) => [name, 'text'] as const));
   const files: ExportedFile[] = [];
   for (const kind of RECORD_KINDS) {
-    const fields = kind === 'users' ? { ...FIELDS.users, ...lms } : FIELDS[kind];
+    const fields = fieldsOf(kind, lms, options.original);
     const all = kind === 'users' ? records.users(properties) : records[kind]();
     const source = options.personal === undefined ? all : onlyPersonal(kind, all, options.personal);
     const file = await writeKind(folder, kind, source, fields, options);
     if (file !== undefined) files.push(file);
   }
   return files;
+}
+
+function fieldsOf(
+  kind: RecordKind,
+  lms: Readonly<Record<string, FieldType>>,
+  { hasBodies }: VersionRows,
+): Readonly<Record<string, FieldType>> {
+  if (kind === 'users') return { ...FIELDS.users, ...lms };
+  if (kind !== 'events' || hasBodies) return FIELDS[kind];
+  // A table without it is imported faster.
+  const { body: _body, ...others } = FIELDS.events;
+  return others;
 }
 
 /** Parquet does not distinguish the case of column names. */

@@ -25,11 +25,22 @@ const CONCERNS: Readonly<Record<RecordKind, ConcernsUser>> = {
   adjustments: ofUser,
 };
 
-/** The records of a kind that concern the user, in the batches of `records`. */
+/**
+ * The records of a kind that concern the user, in the batches of `records`, without what others
+ * wrote.
+ */
 export async function* onlyPersonal(
   kind: RecordKind,
   records: AsyncIterable<readonly BundleRecord[]>,
   about: PersonalRecords,
 ): AsyncGenerator<readonly BundleRecord[]> {
-  for await (const batch of records) yield batch.filter((record) => CONCERNS[kind](record, about));
+  for await (const batch of records) {
+    const own = batch.filter((record) => CONCERNS[kind](record, about));
+    yield kind === 'events' ? own.map((event) => withoutOthersText(event, about)) : own;
+  }
+}
+
+function withoutOthersText(event: BundleRecord, { id }: PersonalRecords): BundleRecord {
+  const { body: _body, ...others } = event;
+  return event['actor_id'] === id ? event : others;
 }

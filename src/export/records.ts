@@ -24,7 +24,10 @@ const FIELD_OF: Readonly<Record<string, readonly [name: string, type: FieldType]
   created_ms: ['created_at', 'instant'],
 };
 
-/** The fields of each kind of record, in order, without LMS properties. */
+/**
+ * The fields of each kind of record, in order, without LMS properties. Files in which no event has
+ * a body leave out the column.
+ */
 export const FIELDS: Readonly<Record<RecordKind, Fields>> = {
   users: fieldsOf('users'),
   boards: fieldsOf('boards'),
@@ -40,7 +43,7 @@ export const FIELDS: Readonly<Record<RecordKind, Fields>> = {
       board_id: 'integer',
     },
     ...{ pin_id: 'integer', timestamp: 'instant', organization_id: 'integer', organization_name: TEXT },
-    ...{ organization_domain: TEXT, organization_category_id: 'integer' },
+    ...{ organization_domain: TEXT, organization_category_id: 'integer', body: TEXT },
   },
   points: {
     user_id: 'integer',
@@ -143,7 +146,7 @@ export class VersionRecords {
     for await (const rows of this.#rows('kinds')) kinds.push(...rows);
     let identity: BundleRecord = this.#identity();
     for await (const rows of this.#rows('events')) {
-      yield rows.map(({ id, kind, owner, actor, board, pin, timestamp_ms }): BundleRecord => {
+      yield rows.map(({ id, kind, owner, actor, board, pin, timestamp_ms, body }): BundleRecord => {
         const { type, action } = kinds[Number(kind)]!;
         const [owner_id, actor_id] = [idOf(this.#users, owner), idOf(this.#users, actor)];
         const [board_id, pin_id] = [idOf(this.#boards, board), idOf(this.#pins, pin)];
@@ -151,7 +154,7 @@ export class VersionRecords {
         identity = {};
         return {
           ...{ id, type, action, owner_id, actor_id, board_id, pin_id },
-          ...{ timestamp: instantOf(timestamp_ms), ...named },
+          ...{ timestamp: instantOf(timestamp_ms), ...named, body },
         };
       });
     }

@@ -222,9 +222,10 @@ export function fieldsOf({
   board,
   pin,
   timestamp,
+  body,
 }: ForeignEvent) {
   return {
-    ...{ id, type, action, owner_id: owner.id, actor_id: actor.id, board_id: board.id, timestamp },
+    ...{ id, type, action, owner_id: owner.id, actor_id: actor.id, board_id: board.id, timestamp, body },
     ...(pin !== undefined && { pin_id: pin.id }),
   };
 }

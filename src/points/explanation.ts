@@ -149,7 +149,7 @@ function describeOutcome(outcome: AwardOutcome, rule: Rule, policy: BoardPolicy)
     case 'outside-window':
       return `not counted: outside the earning window (${describeSpan(policy.window).join(' ')})`;
     case 'too-few-words':
-      return `not counted: the pin has fewer than ${countWords(rule.minWords)}`;
+      return `not counted: the text has fewer than ${countWords(rule.minWords)}`;
     case 'self':
       return 'not counted: the actor is the owner';
   }

@@ -36,7 +36,7 @@ export interface Rule extends Span {
   readonly to: 'actor' | 'owner';
   /** Safe integer, at least 0. */
   readonly points: number;
-  /** Minimum number of words in the body of the event's pin; 0: no minimum. */
+  /** Minimum number of words in the body of the event, or else of its pin; 0: no minimum. */
   readonly minWords: number;
   /** Whether events whose actor is also the owner earn nothing. */
   readonly excludeSelf: boolean;

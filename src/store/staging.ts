@@ -81,6 +81,8 @@ export const STAGED = {
     /** Given exactly when `type` is `pin`. */
     ...{ board_id: 'whole', pin_id: 'whole?' },
     timestamp_ms: 'number',
+    /** What the actor wrote, for example a comment. Never empty. */
+    body: 'text?',
   },
   points: { user_id: 'whole', board_id: 'whole', total_points: 'number', participation_score: 'number' },
   adjustments: {
@@ -132,8 +134,8 @@ export function fieldOf(column: string): string {
 }
 
 /**
- * Many events of one file as columns. Equivalent to as many `EventRecord`s and several times as
- * fast. Only the first `count` values of a column are used.
+ * Many events of one file, without a body, as columns. Equivalent to as many `EventRecord`s and
+ * several times as fast. Only the first `count` values of a column are used.
  */
 export interface EventColumns {
   readonly file: number;

@@ -9,6 +9,8 @@ export interface VersionRows {
   readonly entry: OrganizationEntry;
   /** Absent while nothing is published; then `rows` must not be called. */
   readonly counts: Counts | undefined;
+  /** Whether any event has a body. */
+  readonly hasBodies: boolean;
   /** All rows of a table in the order of `VERSION_TABLES`, in batches of bounded size. */
   rows(table: CopiedTable): AsyncIterable<CopiedRows>;
   close(): Promise<void>;

@@ -12,7 +12,7 @@ import type { RecordKind } from './staging.ts';
  * A question mark: the value can be missing. `list`: a JSON array as text. `place`: the row number;
  * it has no column of its own where the rows are in the order of import.
  */
-export type Type = 'int4' | 'int4?' | 'int8' | 'int8?' | 'text' | 'list' | 'bool' | 'place';
+export type Type = 'int4' | 'int4?' | 'int8' | 'int8?' | 'text' | 'text?' | 'list' | 'bool' | 'place';
 
 interface Table {
   /**
@@ -58,11 +58,12 @@ export const VERSION_TABLES = {
     order: 'ix',
   },
   kinds: { columns: { ix: 'int4', type: 'text', action: 'text' }, order: 'ix' },
-  // "sequence" is the order of import, "publication" the version that added the event.
+  // "sequence" is the order of import, "publication" the version that added the event, "body" what
+  // the actor wrote, for example a comment.
   events: {
     columns: {
       ...{ sequence: 'int8', publication: 'int4', id: 'int8?', kind: 'int4', actor: 'int4', owner: 'int4' },
-      ...{ board: 'int4', pin: 'int4?', timestamp_ms: 'int8' },
+      ...{ board: 'int4', pin: 'int4?', timestamp_ms: 'int8', body: 'text?' },
     },
     order: 'timestamp_ms, sequence',
   },
@@ -107,7 +108,7 @@ export type Carrier = 'int4' | 'int8' | 'text';
 const CARRIERS: Readonly<Record<Type, Carrier>> = {
   ...{ int4: 'int4', 'int4?': 'int4', bool: 'int4' },
   ...{ int8: 'int8', 'int8?': 'int8', place: 'int8' },
-  ...{ text: 'text', list: 'text' },
+  ...{ text: 'text', 'text?': 'text', list: 'text' },
 };
 export type Carried = Int32Array | BigInt64Array | readonly string[];
 
@@ -205,7 +206,8 @@ export function selection(table: CopiedTable): { readonly list: string; readonly
     if (truth) return { list: [`CAST(${column} AS int)`], types: [type] };
     if (!optional) return { list: [column], types: [type] };
     const present = `CASE WHEN ${column} IS NULL THEN 0 ELSE 1 END`;
-    return { list: [`coalesce(${column}, 0)`, present], types: [type, 'int4' as const] };
+    const absent = type === 'text' ? "''" : '0';
+    return { list: [`coalesce(${column}, ${absent})`, present], types: [type, 'int4' as const] };
   });
   return {
     list: parts.flatMap(({ list }) => list).join(', '),

@@ -131,6 +131,7 @@ function eventArbitrary(
   userIds: readonly bigint[],
   boardIds: readonly bigint[],
   pinIds: readonly bigint[],
+  haveBodies: boolean,
 ): fc.Arbitrary<EventInput> {
   const kinds = pinIds.length === 0 ? KINDS.filter((kind) => !kind.startsWith('pin')) : KINDS;
   return fc
@@ -142,8 +143,9 @@ function eventArbitrary(
       board_id: fc.constantFrom(...boardIds),
       pin_id: fc.constantFrom(...(pinIds.length === 0 ? [0n] : pinIds)),
       timestamp: timestampArbitrary,
+      body: haveBodies ? bodyArbitrary : fc.constant(undefined),
     })
-    .map(({ id, kind, pin_id, ...event }) => {
+    .map(({ id, kind, pin_id, body, ...event }) => {
       const [type = '', action = ''] = kind.split('.');
       return {
         ...(id === undefined ? {} : { id }),
@@ -151,6 +153,7 @@ function eventArbitrary(
         type,
         action,
         ...(type === 'pin' ? { pin_id } : {}),
+        ...(body === undefined ? {} : { body }),
       };
     });
 }
@@ -163,15 +166,16 @@ export const organizationArbitrary: fc.Arbitrary<OrganizationPlan> = fc
     userIds: fc.subarray(USER_IDS, { minLength: 1 }),
     boardIds: fc.subarray(BOARD_IDS, { minLength: 1 }),
     pinIds: fc.subarray(PIN_IDS),
+    haveBodies: fc.boolean(),
   })
-  .chain(({ userIds, boardIds, pinIds }) => {
+  .chain(({ userIds, boardIds, pinIds, haveBodies }) => {
     const user = fc.constantFrom(...userIds);
     const board = fc.constantFrom(...boardIds);
     const pair = fc.record({ board_id: board, user_id: user });
     const aboutPair = <T>(others: fc.Arbitrary<T>) =>
       fc.tuple(pair, others).map(([ids, fields]) => ({ ...ids, ...fields }));
     const events = fc
-      .array(fc.tuple(eventArbitrary(userIds, boardIds, pinIds), fc.constantFrom(1, 1, 1, 2)), {
+      .array(fc.tuple(eventArbitrary(userIds, boardIds, pinIds, haveBodies), fc.constantFrom(1, 1, 1, 2)), {
         maxLength: 14,
       })
       .map((counted) => counted.flatMap(([event, times]) => Array.from({ length: times }, () => event)));

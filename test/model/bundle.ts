@@ -47,6 +47,7 @@ export interface EventInput {
   readonly board_id: bigint;
   readonly pin_id?: bigint;
   readonly timestamp: string;
+  readonly body?: string;
 }
 
 export interface MembershipInput {

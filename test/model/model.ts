@@ -47,6 +47,10 @@ export interface Event {
   readonly boardId: bigint;
   readonly pinId: bigint | undefined;
   readonly timestampMs: number;
+  /** Never empty. */
+  readonly body: string | undefined;
+  /** The same object wherever the event is, whatever its body. */
+  readonly identity: object;
 }
 
 export interface ImportedPoints {
@@ -226,9 +230,9 @@ function mergePin(pins: readonly Pin[], input: PinInput): Pin {
 }
 
 /**
- * An event with an id is skipped if the model has an event with that id, whose fields stay. The
- * n-th identical event without an id in one import is skipped if the model had at least n of them
- * before (decision 29).
+ * An event with an id is skipped if the model has an event with that id, whose fields stay, except
+ * that a body of the same actor replaces its body. The n-th identical event without an id in one
+ * import is skipped if the model had at least n of them before (decision 29).
  */
 function absorbEvents(known: readonly Event[], inputs: readonly EventInput[]): readonly Event[] {
   const events = [...known];
@@ -236,7 +240,11 @@ function absorbEvents(known: readonly Event[], inputs: readonly EventInput[]): r
   for (const input of inputs) {
     const event = eventOf(input);
     if (event.id !== undefined) {
-      if (!events.some((other) => other.id === event.id)) events.push(event);
+      const place = events.findIndex((other) => other.id === event.id);
+      if (place === -1) events.push(event);
+      else if (events[place]!.actorId === event.actorId) {
+        events[place] = { ...events[place]!, body: event.body ?? events[place]!.body };
+      }
       continue;
     }
     const repeat = (repeats.get(fieldsOf(event)) ?? 0) + 1;
@@ -257,6 +265,8 @@ export function eventOf(input: EventInput): Event {
     boardId: input.board_id,
     pinId: input.pin_id,
     timestampMs: Date.parse(input.timestamp),
+    body: input.body || undefined,
+    identity: {},
   };
 }
 
@@ -281,10 +291,10 @@ function absorbRepeats(known: readonly Adjustment[], inputs: readonly Adjustment
   return all;
 }
 
-/** All fields except the id, as one text. */
+/** All fields by which a record without an id is identified, as one text. */
 export function fieldsOf(record: object): string {
   return Object.entries(record)
-    .filter(([name]) => name !== 'id')
+    .filter(([name]) => !['id', 'body', 'identity'].includes(name))
     .map(([name, value]) => `${name}=${value}`)
     .join('\n');
 }

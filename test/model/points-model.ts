@@ -153,7 +153,7 @@ function meets(rule: RuleInput, event: Event, userId: bigint): boolean {
 function pays(model: Model, rule: RuleInput, event: Event, userId: bigint): boolean {
   if (!meets(rule, event, userId)) return false;
   if (rule.excludeSelf === true && event.actorId === event.ownerId) return false;
-  const body = model.pins.find((pin) => pin.id === event.pinId)?.body ?? '';
+  const body = event.body ?? model.pins.find((pin) => pin.id === event.pinId)?.body ?? '';
   return body.split(/\s+/).filter((word) => word !== '').length >= (rule.minWords ?? 0);
 }
 

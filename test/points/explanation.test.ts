@@ -81,7 +81,7 @@ describe('an explained ledger', () => {
       { ...CREATED, outcome: 'outside-window' },
       'not counted: outside the earning window (until 2026-07-01T00:00:00.000+00:00)',
     ],
-    [{ ...CREATED, outcome: 'too-few-words' }, 'not counted: the pin has fewer than 40 words'],
+    [{ ...CREATED, outcome: 'too-few-words' }, 'not counted: the text has fewer than 40 words'],
     [{ ...COMMENTED, outcome: 'self' }, 'not counted: the actor is the owner'],
   ];
   for (const [line, reason] of reasons) {

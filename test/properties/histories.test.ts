@@ -298,9 +298,10 @@ function isSomebodyForgotten(before: Model, after: Model): boolean {
 
 /** Restored events come after those that are in both versions. */
 function rollBack(model: Model, target: Model): Model {
-  const isIn = (events: Model['events']) => (event: Model['events'][number]) => events.includes(event);
-  const both = model.events.filter(isIn(target.events));
-  const restored = target.events.filter((event) => !isIn(model.events)(event));
+  const known = new Set(model.events.map(({ identity }) => identity));
+  const targets = new Map(target.events.map((event) => [event.identity, event]));
+  const both = model.events.flatMap(({ identity }) => targets.get(identity) ?? []);
+  const restored = target.events.filter(({ identity }) => !known.has(identity));
   return { ...target, events: [...both, ...restored] };
 }
 

@@ -123,6 +123,7 @@ const SCHEMA_OF = {
     board_title: optional(text, 'A board in an event is also a boards record.'),
     board_category: optional(text, ''),
     timestamp: required(instant, 'When it happened.'),
+    body: optional(longText, 'What the actor wrote, for example a comment. Empty: nothing.'),
     ...DELETED,
   },
   points: {

@@ -118,6 +118,7 @@ class Envelopes implements Translator {
     const derivation = this.#derivation;
     return {
       ...{ id: derivation.eventNumberOf(id.toLowerCase()), ...meaning, timestamp },
+      body: writtenOf(event, what, meaning.action, entities),
       ...{ actor: this.#actorOf(who, event, entities), owner: this.#ownerOf(subject, entities) },
       board: { id: derivation.numberOf('board', courseId), title: nameOf(course) },
       ...(meaning.type === 'pin' && {
@@ -164,6 +165,19 @@ class Envelopes implements Translator {
 function bodyOf(thing: FormatSource): string | undefined {
   const body = thing['description'];
   return typeof body === 'string' ? body : undefined;
+}
+
+/** What the actor wrote: the body of a message, or the value of a comment that feedback made. */
+function writtenOf(
+  { generated }: FormatSource,
+  what: FormatSource,
+  action: string,
+  entities: Entities,
+): string | undefined {
+  if (action !== 'commented') return undefined;
+  if (what['type'] === 'Message') return wordOf(what['body']);
+  const comment = entities.find(generated);
+  return comment?.['type'] === 'Comment' ? wordOf(comment['value']) : undefined;
 }
 
 /** Requires a Caliper context, or a list that contains one. Throws `Refusal`. */

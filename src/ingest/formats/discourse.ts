@@ -214,10 +214,11 @@ class Documents implements Translator {
     const eventId = this.#derivation.eventNumberOf(`discourse post ${id}`);
     const role = this.#roles.get(userId) ?? staffRoleOf(post);
     const actor = { ...personOf(userId, post['name'], post['username']), role };
-    const body = wordOf(post['raw']) || wordOf(post['cooked']) || undefined;
+    const text = wordOf(post['raw']) || wordOf(post['cooked']) || undefined;
+    const isTopic = number === 1n;
     return this.#eventOf(deed, {
       ...{ id: eventId, topicId, actor, timestamp },
-      body: number === 1n ? body : undefined,
+      ...(isTopic ? { pinBody: text } : { body: text }),
     });
   }
 
@@ -235,10 +236,10 @@ class Documents implements Translator {
     const who = idOf(action, 'acting_user_id', `${before}acting_user_id`);
     const actor = personOf(who, action['acting_name'], action['acting_username']);
     const id = this.#derivation.eventNumberOf(`discourse ${deed} ${post} ${who}`);
-    return this.#eventOf(deed, { id, topicId, actor, timestamp, body: undefined });
+    return this.#eventOf(deed, { id, topicId, actor, timestamp });
   }
 
-  #eventOf(deed: string, { topicId, body, ...event }: Deed): Translation {
+  #eventOf(deed: string, { topicId, pinBody, ...event }: Deed): Translation {
     const meaning = meaningOf(lookUp(this.#meanings, deed));
     if (meaning === undefined) return { dropped: `is mapped to null: ${deed}` };
     const topic = merged(this.#topicsOfPosts.get(topicId), this.#topics.get(topicId));
@@ -248,7 +249,7 @@ class Documents implements Translator {
     if (categoryId === undefined) return { dropped: 'belongs to a topic without a category' };
     const about = { ...event, ...meaning, owner, board: this.#boardOf(categoryId) };
     if (meaning.type !== 'pin') return about;
-    return { ...about, pin: { id: topicId, title, body, tags } };
+    return { ...about, pin: { id: topicId, title, body: pinBody, tags } };
   }
 
   #boardOf(id: bigint): ForeignBoard {
@@ -263,7 +264,10 @@ interface Deed {
   readonly topicId: bigint;
   readonly actor: NamedPerson;
   readonly timestamp: string;
-  readonly body: string | undefined;
+  /** The text of a reply. */
+  readonly body?: string | undefined;
+  /** The text of a topic. */
+  readonly pinBody?: string | undefined;
 }
 
 /** Throws `Refusal`. */

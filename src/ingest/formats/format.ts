@@ -82,6 +82,8 @@ export interface ForeignEvent {
   readonly pin?: ForeignPin;
   /** ISO 8601 with an offset. */
   readonly timestamp: string;
+  /** What the actor wrote, other than the text of the pin; plain text or HTML, as in the source. */
+  readonly body?: string | undefined;
 }
 
 /**

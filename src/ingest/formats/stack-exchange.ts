@@ -122,7 +122,12 @@ class Dump implements Translator {
       case 'posts':
         return [this.#translatePost(row)];
       case 'comments':
-        return [this.#translate(row, { sort: 'comment', table, about: 'PostId', who: 'UserId' })];
+        return [
+          withBody(
+            this.#translate(row, { sort: 'comment', table, about: 'PostId', who: 'UserId' }),
+            row['Text'],
+          ),
+        ];
       case 'votes':
         return [this.#translateVote(row)];
       default:
@@ -134,6 +139,7 @@ class Dump implements Translator {
     const sort = sortOf(row, 'PostTypeId', POSTS);
     const about = sort === 'answer' ? 'ParentId' : 'Id';
     const translated = this.#translate(row, { sort, table: 'posts', about, who: 'OwnerUserId' });
+    if (sort === 'answer') return withBody(translated, row['Body']);
     if (sort !== 'question' || !('pin' in translated) || translated.pin === undefined) return translated;
     const { pin } = translated;
     const title = detailOf(row['Title'], pin.title.text);
@@ -202,6 +208,11 @@ function tagsOf(post: FormatSource): readonly string[] {
   return wordOf(post['Tags'])
     .split(/[<>|]/)
     .filter((tag) => tag !== '');
+}
+
+/** The event with what its actor wrote. */
+function withBody(translated: Translation, body: unknown): Translation {
+  return 'action' in translated ? { ...translated, body: wordOf(body) } : translated;
 }
 
 /** Times of a dump are in UTC, without a suffix for it. Throws `Refusal`. */

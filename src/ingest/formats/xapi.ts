@@ -92,7 +92,7 @@ class Statements implements Translator {
       id: derivation.eventNumberOf(
         typeof id === 'string' ? id.toLowerCase() : JSON.stringify(record, withDigits),
       ),
-      ...{ ...meaning, actor, timestamp },
+      ...{ ...meaning, actor, timestamp, body: bodyOf(record, meaning.action) },
       owner: isObject(instructor) ? this.#personOf(instructor, 'context.instructor') : undefined,
       board: { id: derivation.numberOf('board', course.iri), title: course.title },
       ...(meaning.type === 'pin' && {
@@ -139,6 +139,14 @@ function activityOf(activity: FormatSource, name: string): XapiActivity {
     title: detailOf(languageOf(definition['name']), iri),
     description: languageOf(definition['description']),
   };
+}
+
+/**
+ * The response of a statement, if it is what a user wrote for others to read. Responses to other
+ * verbs are answers to exercises.
+ */
+function bodyOf({ result }: FormatSource, action: string): string | undefined {
+  return isObject(result) && action === 'commented' ? wordOf(result['response']) : undefined;
 }
 
 function isCourse(activity: FormatSource): boolean {

@@ -188,6 +188,7 @@ function readEvent(filled: Filled<'events'>, at: Staged, organizationId: bigint,
     boardId: values.board_id,
     pinId: values.pin_id,
     timestampMs: values.timestamp,
+    body: values.body === '' ? undefined : values.body,
   });
 }
 

@@ -1,6 +1,7 @@
 /**
  * Collects checked records and passes them to a publication in batches, so that a record always
- * follows the records that it refers to. Events are passed as columns, unless their text is kept.
+ * follows the records that it refers to. Events are passed as columns, unless they have a body or
+ * are kept as they were read.
  */
 import {
   type DeletionOf,
@@ -34,7 +35,8 @@ export class Stager {
   add<K extends RecordKind>(kind: K, record: RecordOf[K]): void {
     this.#records += 1;
     // The kind determines the type of the record, which the compiler cannot infer.
-    if (kind === 'events' && fitsColumns(record)) this.#events.add(record as EventRecord);
+    if (kind === 'events' && this.#fitsColumns(record as EventRecord))
+      this.#events.add(record as EventRecord);
     else this.#batches[kind].push(record);
   }
 
@@ -69,13 +71,15 @@ export class Stager {
     this.#characters = 0;
   }
 
+  /** Columns are staged first, so events behind one that does not fit are kept with it. */
+  #fitsColumns({ raw, line, body }: EventRecord): boolean {
+    const isFirst = this.#batches.events.length === 0;
+    return isFirst && raw === undefined && body === undefined && line <= LAST_LINE;
+  }
+
   async #stage<K extends RecordKind>(kind: K): Promise<void> {
     if (this.#batches[kind].length > 0) await this.#publication.stage(kind, this.#batches[kind]);
   }
-}
-
-function fitsColumns({ raw, line }: RecordOf[RecordKind]): boolean {
-  return raw === undefined && line <= LAST_LINE;
 }
 
 function emptyBatches(): Batches {

@@ -86,6 +86,31 @@ describe('envelopes of Caliper', () => {
     assert.deepEqual(things.sort(), ['boards Chemistry', 'pins Acids', 'users Ada', 'users Bob']);
   });
 
+  it('give messages and feedback their text', async (t) => {
+    const comment = { id: 'https://x.example/comments/1', type: 'Comment', value: 'Well done' };
+    const feedback = { type: 'FeedbackEvent', action: 'Commented' };
+    const { events } = await imported(t, [
+      envelope([
+        { ...EVENT, object: { ...EVENT.object, body: 'Is it sour?' } },
+        view(1, { ...feedback, generated: comment }),
+        view(2, { ...feedback, generated: comment.id }),
+        entity(comment.type, comment.id, comment),
+        view(3, feedback),
+        view(4, { object: { id: 'https://x.example/page', type: 'WebPage', body: 'No comment' } }),
+      ]),
+    ]);
+    assert.deepEqual(
+      events.map(({ action, body }) => [action, body]),
+      [
+        ['commented', 'Is it sour?'],
+        ['commented', 'Well done'],
+        ['commented', 'Well done'],
+        ['commented', undefined],
+        ['visited', undefined],
+      ],
+    );
+  });
+
   it('give events for forums, threads, views, navigation and feedback', async (t) => {
     const of = (type: string, action: string, place: number) => view(place, { type, action });
     const { events } = await imported(t, [

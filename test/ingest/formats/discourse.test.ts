@@ -52,7 +52,9 @@ const USERS =
 
 const written = (value: unknown) => JSON.stringify(value, null, 2);
 const FILES = {
-  '1.json': written(topic(1, [post(10, 1, 7, { raw: 'Why?' }), post(11, 2, 8), post(12, 3, 7)])),
+  '1.json': written(
+    topic(1, [post(10, 1, 7, { raw: 'Why?' }), post(11, 2, 8), post(12, 3, 7, { raw: 'So.' })]),
+  ),
   'categories.json': written(CATEGORIES),
   'likes.ndjson': [
     { user_actions: [like(10, 8), like(10, 9), like(11, 7)] },
@@ -88,13 +90,13 @@ describe('documents of Discourse', () => {
   it('become events: topics pins, replies comments, categories boards, likes if they name a user', async (t) => {
     const { events, report } = await imported(t, FILES);
     assert.deepEqual(
-      events.map(({ type, action, actorId, ownerId, boardId, pinId }) =>
-        [`${type}.${action}`, actorId, ownerId, boardId, pinId].join(' '),
+      events.map(({ type, action, actorId, ownerId, boardId, pinId, body }) =>
+        [`${type}.${action}`, actorId, ownerId, boardId, pinId, body].join(' ').trim(),
       ),
       [
         'pin.created 7 7 5 1',
-        'pin.commented 8 7 5 1',
-        'pin.commented 7 7 5 1',
+        'pin.commented 8 7 5 1 <p>11</p>',
+        'pin.commented 7 7 5 1 So.',
         'pin.liked 8 7 5 1',
         'pin.liked 9 7 5 1',
         'pin.liked 7 7 5 1',

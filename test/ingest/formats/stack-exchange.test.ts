@@ -121,6 +121,29 @@ describe('a dump', () => {
     return { report, records, events: eventsOf(records) };
   }
 
+  it('gives answers and comments their text', async (t) => {
+    const when = { CreationDate: '2024-05-02T10:00:00' };
+    const { events } = await imported(t, {
+      Posts: [
+        row({ Id: 1, PostTypeId: 1, ...asked, Body: '<p>Why?</p>' }),
+        row({ Id: 2, PostTypeId: 2, ParentId: 1, OwnerUserId: 5, Body: '<p>So.</p>', ...when }),
+      ],
+      Comments: [
+        row({ Id: 3, PostId: 2, UserId: 6, Text: 'Is it?', ...when }),
+        row({ Id: 4, PostId: 2, UserId: 6, ...when }),
+      ],
+    });
+    assert.deepEqual(
+      events.map(({ action, body }) => [action, body]),
+      [
+        ['created', undefined],
+        ['commented', '<p>So.</p>'],
+        ['commented', 'Is it?'],
+        ['commented', undefined],
+      ],
+    );
+  });
+
   it('names the users who accepted an answer or bookmarked; public votes have no user', async (t) => {
     const vote = (id: number, type: number, post: number, user?: number) =>
       row({ Id: id, PostId: post, VoteTypeId: type, UserId: user, CreationDate: '2024-05-03T00:00:00.000' });

@@ -137,6 +137,22 @@ describe('a statement', () => {
     assert.deepEqual(actionsOf(mapped), verbs.fill('visited'));
   });
 
+  it('that is a comment has its response as text', async (t) => {
+    const result = { response: 'I think so.' };
+    const said = ['replied', 'answered'].map((verb) => ({
+      ...{ ...STATEMENT, result, id: verb, verb: { id: `http://adlnet.gov/expapi/verbs/${verb}` } },
+    }));
+    const { events } = await imported(t, [...said, { ...said[0], id: 'other', result: { response: 5 } }]);
+    assert.deepEqual(
+      events.map(({ action, body }) => [action, body]),
+      [
+        ['commented', 'I think so.'],
+        ['answered', undefined],
+        ['commented', undefined],
+      ],
+    );
+  });
+
   it('about a course is an event on the board', async (t) => {
     const { events } = await imported(t, [
       { ...STATEMENT, object: COURSE, context: {}, verb: { id: 'http://x.example/verbs/registered' } },

@@ -31,6 +31,7 @@ async function makeEarlier(file: string, format: 3 | 4 | 5): Promise<void> {
     'changed_earnings',
   ])
     await connection.run(`DROP TABLE ${table}`);
+  await connection.run('ALTER TABLE events DROP COLUMN body');
   if (format < 5) await connection.run('ALTER TABLE version DROP COLUMN user_points_key');
   if (format === 3) {
     for (const clock of LATER_USER_CLOCKS) await connection.run(`ALTER TABLE users DROP COLUMN ${clock}`);
@@ -84,6 +85,12 @@ describe('a version file of format 3', () => {
       for (const clock of clocks) assert.deepEqual(clock, revised);
     }
     assert.equal(rows, 5);
+    let events = 0;
+    for await (const { count, columns } of version.rows('events')) {
+      events += count;
+      assert.ok(columns.at(-1)!.present!.every((present) => present === 0));
+    }
+    assert.deepEqual([events, version.hasBodies], [5, false]);
     await version.close();
   });
 

@@ -145,8 +145,8 @@ function changedRecords(earlier: string, later: string): string {
 }
 
 /**
- * Events are never changed. Those of the earlier version that were not deleted since are in both; a
- * restored event is in both as well, although it has a new sequence.
+ * Events of the earlier version that were not deleted since are in both, and only their body can
+ * have changed; a restored event is in both as well, although it has a new sequence.
  */
 function changedEvents(earlier: ComparedVersion, later: ComparedVersion, earlierSequence: number): string {
   const deleted = hasHistory(later.format)
@@ -154,6 +154,12 @@ function changedEvents(earlier: ComparedVersion, later: ComparedVersion, earlier
     : 'SELECT 0 LIMIT 0';
   const gone = eventsOf(earlier, `t.sequence IN (${deleted})`);
   const come = eventsOf(later, `t.sequence > ${earlierSequence}`);
+  const bodies = (version: ComparedVersion) =>
+    `(SELECT sequence, body FROM ${tableIn(version, 'events')} WHERE body IS NOT NULL)`;
+  const rewritten = `
+    SELECT sequence FROM ${bodies(earlier)} e FULL JOIN ${bodies(later)} l USING (sequence)
+    WHERE e.body IS DISTINCT FROM l.body`;
+  const changed = eventsOf(later, `t.sequence <= ${earlierSequence} AND t.sequence IN (${rewritten})`);
   return `
     SELECT change, timestamp_ms AS place,
       type || '.' || action || ' by user ' || actor_id || ' on board ' || board_id || ' at ' ||
@@ -161,6 +167,7 @@ function changedEvents(earlier: ComparedVersion, later: ComparedVersion, earlier
     FROM (
       SELECT 'added' AS change, * FROM (${come} EXCEPT ALL ${gone})
       UNION ALL SELECT 'deleted', * FROM (${gone} EXCEPT ALL ${come})
+      UNION ALL SELECT 'changed', * FROM (${changed})
     )`;
 }
 

@@ -4,11 +4,11 @@ import { type CopiedTable, quoted } from '../../version-tables.ts';
 /** The name of a table in a query: that of the open file, or of one that is attached. */
 export type NameTable = (table: CopiedTable) => string;
 
-/** Events as records identify them: `sequence`, the id, and all fields with ids. */
+/** Events as records identify them: `sequence`, the id, and all fields with ids; and their body. */
 export function identifiedEvents(name: NameTable, where: string): string {
   return `
     SELECT t.sequence, t.id, k.type, k.action, o.id AS owner_id, a.id AS actor_id, b.id AS board_id,
-      p.id AS pin_id, t.timestamp_ms
+      p.id AS pin_id, t.timestamp_ms, t.body
     FROM ${name('events')} t JOIN ${name('kinds')} k ON k.ix = t.kind
     JOIN ${name('users')} o ON o.ix = t.${quoted('owner')} JOIN ${name('users')} a ON a.ix = t.actor
     JOIN ${name('boards')} b ON b.ix = t.board LEFT JOIN ${name('pins')} p ON p.ix = t.pin

@@ -33,11 +33,12 @@ export async function mergeEvents(
     `CREATE OR REPLACE TEMP VIEW new_events AS SELECT * FROM events WHERE sequence > ${lastSequence}`,
   );
   const known = await findKnown(connection);
-  const { all, first, continues } = await readStaged(connection);
+  const { all, first, continues, hasBodies } = await readStaged(connection);
+  await connection.run(`CREATE OR REPLACE TEMP ${NO_ALTERED_EVENTS}`);
   const added = await appendInOrder(
     connection,
     'events',
-    `SELECT $before + n AS sequence, $publication, id, kind, actor, "owner", board, pin, timestamp_ms
+    `SELECT $before + n AS sequence, $publication, id, kind, actor, "owner", board, pin, timestamp_ms, body
      FROM (${resolved(known ? 's.n NOT IN (SELECT n FROM known_events)' : 'true')})`,
     { before: BigInt(nextSequence(position) - first), publication: BigInt(publication) },
     continues,
@@ -49,8 +50,38 @@ export async function mergeEvents(
       'SELECT sequence, kind, actor, "owner", board, pin, timestamp_ms FROM new_events',
     );
   }
-  return { added, changed: 0, unchanged: all - added };
+  const changed = known && hasBodies ? await changeBodies(connection, lastSequence) : 0;
+  return { added, changed, unchanged: all - added - changed };
 }
+
+/** What a merge leaves if no body can have changed. */
+export const NO_ALTERED_EVENTS = 'TABLE altered_events AS SELECT 0 AS sequence LIMIT 0';
+
+/**
+ * Replaces the bodies of events that have an id by the last ones staged for them with the same
+ * actor. Keeps these events as the table `altered_events`, and returns how many of them were
+ * published before.
+ */
+async function changeBodies(connection: DuckDBConnection, lastSequence: number): Promise<number> {
+  await fillTemporary(connection, 'altered_events', ALTERED);
+  await connection.run(
+    'UPDATE events e SET body = a.body FROM altered_events a WHERE a.sequence = e.sequence',
+  );
+  const [changed] = await countRows(connection, [`(FROM altered_events WHERE sequence <= ${lastSequence})`]);
+  return changed;
+}
+
+/** Only numbers are grouped, because grouped texts cannot be spilled to disk. */
+const ALTERED = `
+  WITH last AS (
+    SELECT e.sequence, max(s.n) AS n
+    FROM (FROM staged_events SEMI JOIN known_events USING (n)) s
+    JOIN events e ON e.id = s.id JOIN users a ON a.ix = e.actor AND a.id = s.actor_id
+    WHERE s.body IS NOT NULL GROUP BY e.sequence
+  )
+  SELECT l.sequence, s.body FROM last l
+  JOIN staged_events s ON s.n = l.n JOIN events e ON e.sequence = l.sequence
+  WHERE e.body IS DISTINCT FROM s.body`;
 
 const NEW_KINDS = `
   INSERT INTO kinds
@@ -61,7 +92,8 @@ const NEW_KINDS = `
 /** Staged events with indices instead of ids. */
 function resolved(where: string): string {
   return `
-    SELECT s.n, s.id, k.ix AS kind, a.ix AS actor, o.ix AS "owner", b.ix AS board, p.ix AS pin, s.timestamp_ms
+    SELECT s.n, s.id, k.ix AS kind, a.ix AS actor, o.ix AS "owner", b.ix AS board, p.ix AS pin, s.timestamp_ms,
+      s.body
     FROM staged_events s
     JOIN kinds k ON k.type = s.type AND k.action = s.action
     JOIN users a ON a.id = s.actor_id JOIN users o ON o.id = s.owner_id
@@ -120,11 +152,15 @@ const PUBLISHED_REPEATS = `
 
 async function readStaged(
   connection: DuckDBConnection,
-): Promise<{ all: number; first: number; continues: boolean }> {
+): Promise<{ all: number; first: number; continues: boolean; hasBodies: boolean }> {
   const [row] = await runRows(
     connection,
-    `SELECT count(*), coalesce(min(n), 1), min(timestamp_ms) >= (SELECT max(timestamp_ms) FROM events)
+    `SELECT count(*), coalesce(min(n), 1), min(timestamp_ms) >= (SELECT max(timestamp_ms) FROM events),
+       count(body) > 0
      FROM staged_events`,
   );
-  return { all: Number(row?.[0]), first: Number(row?.[1]), continues: row?.[2] === true };
+  return {
+    ...{ all: Number(row?.[0]), first: Number(row?.[1]) },
+    ...{ continues: row?.[2] === true, hasBodies: row?.[3] === true },
+  };
 }

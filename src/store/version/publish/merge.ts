@@ -8,7 +8,7 @@ import type { Change, Changes } from '../../store.ts';
 import { countRows, fillTemporary } from '../database.ts';
 import type { Deleted } from './delete-records.ts';
 import { type Erased, eraseForgotten } from './erase.ts';
-import { type MergePosition, mergeEvents, nextSequence } from './merge-events.ts';
+import { type MergePosition, mergeEvents, NO_ALTERED_EVENTS, nextSequence } from './merge-events.ts';
 import { type MergedRecords, mergeRecords } from './merge-records.ts';
 import { mergeUsers } from './merge-users.ts';
 import { countStaged } from './staging-tables.ts';
@@ -22,14 +22,14 @@ export interface Merged {
 const NO_CHANGE = { added: 0, changed: 0, unchanged: 0 };
 
 /** What the merge of a kind leaves for later steps if no record of it is staged. */
-const WITHOUT_RECORDS: Readonly<Record<RecordKind, string | undefined>> = {
-  users: undefined,
-  boards: undefined,
-  pins: 'TABLE altered_pins AS FROM pins LIMIT 0',
-  memberships: 'TABLE fresh_memberships AS FROM memberships LIMIT 0',
-  events: 'VIEW new_events AS SELECT * FROM events WHERE false',
-  points: 'TABLE fresh_points AS FROM imported_points LIMIT 0',
-  adjustments: 'TABLE fresh_adjustments AS FROM adjustments LIMIT 0',
+const WITHOUT_RECORDS: Readonly<Record<RecordKind, readonly string[]>> = {
+  users: [],
+  boards: [],
+  pins: ['TABLE altered_pins AS FROM pins LIMIT 0'],
+  memberships: ['TABLE fresh_memberships AS FROM memberships LIMIT 0'],
+  events: ['VIEW new_events AS SELECT * FROM events WHERE false', NO_ALTERED_EVENTS],
+  points: ['TABLE fresh_points AS FROM imported_points LIMIT 0'],
+  adjustments: ['TABLE fresh_adjustments AS FROM adjustments LIMIT 0'],
 };
 
 /**
@@ -46,8 +46,7 @@ export async function mergeStaged(
   const merged = async (kind: RecordKind, merge: () => Promise<MergedRecords>): Promise<Change> => {
     const removed = deleted?.[kind] ?? 0;
     if (staged[kind] > 0) return { ...(await merge()), deleted: removed };
-    const left = WITHOUT_RECORDS[kind];
-    if (left !== undefined) await connection.run(`CREATE OR REPLACE TEMP ${left}`);
+    for (const left of WITHOUT_RECORDS[kind]) await connection.run(`CREATE OR REPLACE TEMP ${left}`);
     return { ...NO_CHANGE, deleted: removed };
   };
   const users = await merged('users', () => mergeUsers(connection, revised));

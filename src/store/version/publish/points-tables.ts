@@ -27,14 +27,14 @@ export async function publishPoints(
     await connection.run('DELETE FROM board_policies');
   }
   const wordsCount = countsWords(readPolicy(policyText));
-  const touched = wordsCount ? `FROM new_events UNION ${OF_ALTERED_PINS}` : 'FROM new_events';
+  const touched = wordsCount ? OF_NEW_AND_ALTERED_TEXTS : 'FROM new_events';
   await connection.run(`CREATE OR REPLACE TEMP VIEW judged_events AS ${all ? 'FROM events' : touched}`);
   const [span] = await runRows(connection, 'SELECT min(timestamp_ms), max(timestamp_ms) FROM judged_events');
   await fillPolicies(connection, policyText, {
     fromMs: Number(span?.[0] ?? 0),
     toMs: Number(span?.[1] ?? 0),
   });
-  await connection.run(candidates(wordsCount ? WORDS_OF_PINS : NO_WORDS));
+  await connection.run(candidates(wordsCount ? WORDS : NO_WORDS));
   await connection.run(REPLACED);
   await appendInOrder(connection, 'awards', AWARDS);
   if (all) {
@@ -52,21 +52,35 @@ function countsWords(policy: Policy): boolean {
   );
 }
 
-/** In addition to new events: events of pins whose word count may have changed. */
-const OF_ALTERED_PINS = 'FROM events WHERE pin IN (SELECT ix FROM altered_pins)';
+/** New events, and events for which another number of words may count. */
+const OF_NEW_AND_ALTERED_TEXTS = `
+  FROM events WHERE sequence IN (
+    SELECT sequence FROM new_events
+    UNION ALL SELECT sequence FROM events WHERE pin IN (SELECT ix FROM altered_pins)
+    UNION ALL SELECT sequence FROM altered_events)`;
 
 /** A sequence of characters other than Unicode white space, no-break spaces included. */
 const WORD = '[^\\s\\x0B\\p{Z}\\x{FEFF}]+';
 
-const WORDS_OF_PINS = `
-  SELECT ix, len(regexp_extract_all(body, '${WORD}')) AS words FROM pins SEMI JOIN judged_events e ON e.pin = ix`;
+const wordsIn = (body: string) => `len(regexp_extract_all(${body}, '${WORD}'))`;
 
-const NO_WORDS = 'SELECT 0 AS ix, 0 AS words LIMIT 0';
+/** How the words are counted that a rule can require. */
+interface Words {
+  /** Pins with the number of words in their bodies. */
+  readonly ofPins: string;
+  /** The number of words in the body of event `e`, or null. */
+  readonly ofEvent: string;
+}
 
-/**
- * Possible awards for the judged events. `words`: pins with the number of words in their bodies.
- */
-const candidates = (words: string) => `
+const WORDS: Words = {
+  ofPins: `SELECT ix, ${wordsIn('body')} AS words FROM pins SEMI JOIN judged_events e ON e.pin = ix`,
+  ofEvent: wordsIn('e.body'),
+};
+
+const NO_WORDS: Words = { ofPins: 'SELECT 0 AS ix, 0 AS words LIMIT 0', ofEvent: 'NULL' };
+
+/** Possible awards for the judged events. */
+const candidates = ({ ofPins, ofEvent }: Words) => `
   CREATE OR REPLACE TEMP TABLE candidates AS
   WITH matched AS (
     SELECT e.board, CASE WHEN r.to_owner THEN e."owner" ELSE e.actor END AS person, e.sequence, e.timestamp_ms,
@@ -74,7 +88,8 @@ const candidates = (words: string) => `
       CASE
         WHEN e.timestamp_ms < l.from_ms OR e.timestamp_ms >= l.until_ms THEN 'outside-window'
         WHEN r.exclude_self AND e.actor = e."owner" THEN 'self'
-        WHEN coalesce(p.words, 0) < r.min_words THEN 'too-few-words'
+        WHEN CASE WHEN r.min_words > 0 THEN coalesce(${ofEvent}, p.words, 0) ELSE 0 END < r.min_words
+          THEN 'too-few-words'
       END AS refusal
     FROM judged_events e
     JOIN kinds k ON k.ix = e.kind
@@ -82,7 +97,7 @@ const candidates = (words: string) => `
     JOIN policies l ON l.policy = b.policy
     JOIN policy_rules r ON r.policy = b.policy AND r.type = k.type AND r.action = k.action
       AND (r.from_ms IS NULL OR e.timestamp_ms >= r.from_ms) AND (r.until_ms IS NULL OR e.timestamp_ms < r.until_ms)
-    LEFT JOIN (${words}) p ON p.ix = e.pin
+    LEFT JOIN (${ofPins}) p ON p.ix = e.pin
   )
   SELECT m.* EXCLUDE (policy), w.week_ms FROM matched m
   ASOF LEFT JOIN policy_weeks w ON w.policy = m.policy AND m.timestamp_ms >= w.week_ms`;

@@ -13,7 +13,7 @@ import { type CopiedTable, quoted, TABLE_NAMES, type Type, VERSION_TABLES } from
 import { MISSING_STANDINGS } from './points-tables.ts';
 
 /** Increment on every change of the schema. */
-export const FORMAT = 9;
+export const FORMAT = 10;
 /** The earliest format that can be read. The next publication upgrades the file to `FORMAT`. */
 const EARLIEST_FORMAT = 3;
 /** The format that added the other clocks of users. */
@@ -27,7 +27,7 @@ const commentOf = (format: number) => `Corkboard generation, format ${format}`;
 
 const TYPES: Readonly<Record<Type, string | undefined>> = {
   ...{ int4: 'INTEGER', 'int4?': 'INTEGER', int8: 'BIGINT', 'int8?': 'BIGINT', bool: 'BOOLEAN' },
-  ...{ text: 'VARCHAR', list: 'VARCHAR', place: undefined },
+  ...{ text: 'VARCHAR', 'text?': 'VARCHAR', list: 'VARCHAR', place: undefined },
 };
 
 function createTable(name: string, columns: Readonly<Record<string, Type>>): string {
@@ -37,7 +37,7 @@ function createTable(name: string, columns: Readonly<Record<string, Type>>): str
   return `CREATE TABLE ${name} (${listed.join(', ')});`;
 }
 
-const { publication: _publication, id: _id, ...ORDERED_EVENTS } = VERSION_TABLES.events.columns;
+const { publication: _publication, id: _id, body: _body, ...ORDERED_EVENTS } = VERSION_TABLES.events.columns;
 
 const HISTORY = `
 -- Events that were deleted, for clients that keep a copy (decision 82). "deleted" is the sequence of
@@ -93,6 +93,8 @@ interface Added {
   readonly columns: Readonly<Record<string, string>>;
 }
 
+const NOTHING = 'NULL::VARCHAR';
+
 /** Columns that formats added to tables. */
 const ADDED: readonly Added[] = [
   {
@@ -104,6 +106,7 @@ const ADDED: readonly Added[] = [
     ...{ format: 5, table: 'version', type: 'VARCHAR' },
     columns: { user_points_key: "'user-id'" },
   },
+  { format: 10, table: 'events', type: 'VARCHAR', columns: { body: NOTHING } },
 ];
 
 /** Other statements that upgrade a format to the next one, by the earlier format. */
@@ -128,7 +131,8 @@ function addedBy(format: number): readonly string[] {
   return ADDED.filter((added) => added.format === format).flatMap(({ table, type, columns }) =>
     Object.entries(columns).flatMap(([column, value]) => [
       `ALTER TABLE ${table} ADD COLUMN ${column} ${type}`,
-      `UPDATE ${table} SET ${column} = ${value}`,
+      // An update of all events would take minutes.
+      ...(value === NOTHING ? [] : [`UPDATE ${table} SET ${column} = ${value}`]),
     ]),
   );
 }

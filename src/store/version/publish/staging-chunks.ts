@@ -93,6 +93,8 @@ export function chunkOfEvents(events: EventColumns, from: number, n: number): Du
     [BIGINT, ids(events.boardIds)],
     [BIGINT, ids(events.pinIds, events.hasPins)],
     [BIGINT, ids(events.timestampsMs)],
+    // The body, and the record as it was read.
+    [SQLNULL, () => {}],
     [SQLNULL, () => {}],
   ];
   const chunk = DuckDBDataChunk.create(

@@ -24,7 +24,8 @@ export async function openVersionRows(
     const asked = database;
     const format = await readFormat(async (sql) => await asked.rows(sql));
     const counts = await readCounts(database);
-    return new DuckdbRows(entry, { database, counts, format, release });
+    const hasBodies = await readHasBodies(database, format);
+    return new DuckdbRows(entry, { database, counts, hasBodies, format, release });
   } catch (error) {
     database?.close();
     release();
@@ -35,6 +36,7 @@ export async function openVersionRows(
 interface Opened {
   readonly database: Database;
   readonly counts: Counts;
+  readonly hasBodies: boolean;
   readonly format: number;
   release(): void;
 }
@@ -50,6 +52,10 @@ class DuckdbRows implements VersionRows {
 
   get counts(): Counts | undefined {
     return this.#opened?.counts;
+  }
+
+  get hasBodies(): boolean {
+    return this.#opened?.hasBodies ?? false;
   }
 
   async *rows(table: CopiedTable): AsyncGenerator<CopiedRows> {
@@ -74,6 +80,13 @@ function sourceOf(table: CopiedTable, format: number): string {
   // Adjustments are stored in the order of import.
   if (table === 'adjustments') return '(SELECT *, rowid + 1 AS place FROM adjustments)';
   return tableOf(table, format);
+}
+
+async function readHasBodies(database: Database, format: number): Promise<boolean> {
+  const found = await database.rows(
+    `SELECT 1 FROM ${tableOf('events', format)} WHERE body IS NOT NULL LIMIT 1`,
+  );
+  return found.length > 0;
 }
 
 async function readCounts(database: Database): Promise<Counts> {
