@@ -148,7 +148,9 @@ export class OldSnapshot {
 
   async *#rows(table: CopiedTable, condition: string): AsyncGenerator<CopiedRows> {
     const { list, types } = selection(table);
-    const fetched = types.includes('text') ? FETCHED.texts : FETCHED.numbers;
+    // Events of version 0.1 had no text.
+    const hasTexts = types.includes('text') && table !== 'events';
+    const fetched = hasTexts ? FETCHED.texts : FETCHED.numbers;
     await this.#connection.rows(
       `DECLARE copied NO SCROLL CURSOR FOR
        SELECT ${list} FROM ${sourceOf(table)} WHERE ${condition} ORDER BY ${VERSION_TABLES[table].order}`,

@@ -164,14 +164,11 @@ interface ToLookAt {
 
 /** By position in `indices`: the number of distinct values of `other`, and the latest event. */
 export async function lookAt(dataset: Dataset, asked: Asked, { by, indices, events, other }: ToLookAt) {
-  const room = indices.map((index) => roomFor(events[index]!, sizeOf(dataset, other)));
-  const scans = divideByRoom(indices, room);
+  const scans = divideByRoom(indices, (index) => roomFor(events[index]!, sizeOf(dataset, other)));
   const selections = selectEach(dataset, asked, by, indices, scans.length);
   if (selections !== undefined) return await lookAtEach(dataset, selections, other);
   const looked: Looked[] = [];
-  for (const some of scans) {
-    looked.push(...(await lookAtOnce(dataset, asked, { by, indices: some, events, other })));
-  }
+  for (const scan of scans) looked.push(...(await lookAtOnce(dataset, asked, { by, other }, scan)));
   return looked;
 }
 
@@ -183,17 +180,25 @@ function roomFor(events: number, others: number): number {
   return Math.min(events, Math.max(2 * others, LEAST_ROOM));
 }
 
-/** The indices of each scan, in their order. */
-function divideByRoom(indices: readonly number[], room: readonly number[]): number[][] {
-  const scans: number[][] = [];
+/** Indices to look up together, and the room of their lists. */
+interface ListingScan {
+  readonly indices: number[];
+  readonly room: number[];
+}
+
+/** Scans with at most `MOST_LISTED` values each, or a single index. The order stays. */
+function divideByRoom(indices: readonly number[], roomOf: (index: number) => number): ListingScan[] {
+  const scans: ListingScan[] = [];
   let listed = 0;
-  for (const [place, index] of indices.entries()) {
-    listed += room[place]!;
-    if (place === 0 || listed > MOST_LISTED) {
-      scans.push([]);
-      listed = room[place]!;
+  for (const index of indices) {
+    const room = roomOf(index);
+    listed += room;
+    if (scans.length === 0 || listed > MOST_LISTED) {
+      scans.push({ indices: [], room: [] });
+      listed = room;
     }
-    scans.at(-1)!.push(index);
+    scans.at(-1)!.indices.push(index);
+    scans.at(-1)!.room.push(room);
   }
   return scans;
 }
@@ -221,7 +226,8 @@ async function lookAtEach(
   selections: readonly Selection[],
   other: RankingColumn,
 ): Promise<Looked[]> {
-  // By index in `other`: the last selection in which it occurred, counted from 1.
+  // By index in `other`: the last selection in which it occurred, counted from 1. Bits would have
+  // to be cleared for each selection, and there are few values in each.
   const lastSeen = new Int32Array(sizeOf(dataset, other));
   const looked: Looked[] = [];
   for (const selection of selections) {
@@ -243,13 +249,13 @@ async function lookAtEach(
 async function lookAtOnce(
   dataset: Dataset,
   asked: Asked,
-  { by, indices, events, other }: ToLookAt,
+  { by, other }: Pick<ToLookAt, 'by' | 'other'>,
+  { indices, room }: ListingScan,
 ): Promise<Looked[]> {
   // Positions count from 1; 0 means none.
   const placeOf = sharedIntegers(sizeOf(dataset, by));
   for (const [place, index] of indices.entries()) placeOf[index] = place + 1;
   const others = sizeOf(dataset, other);
-  const room = indices.map((index) => roomFor(events[index]!, others));
   const input = { by, other, placeOf, room, others, wanted: kindsOf(dataset, asked.action) };
   const parts = await countSelected(dataset, asked, VALUES, input);
   const lastMs = await latestOf(parts.map((part) => part.lastMs));

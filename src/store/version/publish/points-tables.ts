@@ -88,6 +88,7 @@ const candidates = ({ ofPins, ofEvent }: Words) => `
       CASE
         WHEN e.timestamp_ms < l.from_ms OR e.timestamp_ms >= l.until_ms THEN 'outside-window'
         WHEN r.exclude_self AND e.actor = e."owner" THEN 'self'
+        -- A condition with AND would also count the words for rules that require none.
         WHEN CASE WHEN r.min_words > 0 THEN coalesce(${ofEvent}, p.words, 0) ELSE 0 END < r.min_words
           THEN 'too-few-words'
       END AS refusal

@@ -93,6 +93,7 @@ interface Added {
   readonly columns: Readonly<Record<string, string>>;
 }
 
+/** The value of a column that earlier rows do not have. */
 const NOTHING = 'NULL::VARCHAR';
 
 /** Columns that formats added to tables. */
@@ -131,7 +132,7 @@ function addedBy(format: number): readonly string[] {
   return ADDED.filter((added) => added.format === format).flatMap(({ table, type, columns }) =>
     Object.entries(columns).flatMap(([column, value]) => [
       `ALTER TABLE ${table} ADD COLUMN ${column} ${type}`,
-      // An update of all events would take minutes.
+      // The new column is null in all rows, of which there can be a hundred million.
       ...(value === NOTHING ? [] : [`UPDATE ${table} SET ${column} = ${value}`]),
     ]),
   );
