@@ -1,6 +1,6 @@
 /** Splits counts into groups: one group for each value of a column of events. */
 import type { Dataset } from '../dataset/dataset.ts';
-import { sharedIntegers } from '../dataset/shared-arrays.ts';
+import { sharedFlags, sharedIntegers } from '../dataset/shared-arrays.ts';
 import { AsyncMemo } from '../system/async-memo.ts';
 import { inSlices } from '../system/time-slice.ts';
 import { countEvents, topOf } from './ranking.ts';
@@ -11,9 +11,12 @@ const COLUMN_SPLITS = ['action', 'type', 'board', 'role', 'class_role'] as const
 export const SPLITS = [...COLUMN_SPLITS, 'lms'] as const;
 type Split = (typeof COLUMN_SPLITS)[number];
 
+/** By value of a column: a group. Few groups are bytes, more of which fit into a cache. */
+export type GroupOf = Uint8Array | Int32Array;
+
 interface GroupedValues {
   /** By value of the column: the position of its group in `names`. */
-  readonly groupOf: Int32Array;
+  readonly groupOf: GroupOf;
   /** A word, the index of a board, or undefined for the group of all other values. */
   readonly names: readonly (string | number | undefined)[];
 }
@@ -30,6 +33,13 @@ interface GroupsOfActors extends GroupedValues {
 }
 
 export type Groups = GroupsOfEvents | GroupsOfActors;
+
+const MOST_OF_BYTES = 256;
+
+/** For `count` values; all are in the first of the groups. */
+export function groupsFor(count: number, groups: number): GroupOf {
+  return groups <= MOST_OF_BYTES ? sharedFlags(count) : sharedIntegers(count);
+}
 
 /** One group for all events. */
 export function noGroups({ kinds }: Dataset): Groups {
@@ -65,7 +75,7 @@ function groupWords(words: readonly string[]): Pick<Groups, 'groupOf' | 'names'>
 }
 
 function groupIndices(count: number, indices: readonly number[]): Groups {
-  const groupOf = sharedIntegers(count).fill(indices.length);
+  const groupOf = groupsFor(count, indices.length + 1).fill(indices.length);
   for (const [place, index] of indices.entries()) groupOf[index] = place;
   return { column: 'board', groupOf, names: [...indices, undefined] };
 }
@@ -82,7 +92,7 @@ function rolesOf(dataset: Dataset, column: RoleColumn): Promise<Groups> {
 }
 
 async function readRoles(dataset: Dataset, column: RoleColumn): Promise<Groups> {
-  const groupOf = sharedIntegers(dataset.counts.users);
+  const placeOf = new Int32Array(dataset.counts.users);
   const places = new Map<string, number>();
   let user = 0;
   for await (const { [column]: role } of dataset.records('users')) {
@@ -91,9 +101,11 @@ async function readRoles(dataset: Dataset, column: RoleColumn): Promise<Groups> 
         const text = role.at(at);
         const place = places.get(text) ?? places.size;
         places.set(text, place);
-        groupOf[user++] = place;
+        placeOf[user++] = place;
       }
     });
   }
+  const groupOf = groupsFor(placeOf.length, places.size);
+  await inSlices(0, placeOf.length, (from, to) => groupOf.set(placeOf.subarray(from, to), from));
   return { column: 'actor', groupOf, names: [...places.keys()] };
 }

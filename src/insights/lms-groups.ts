@@ -4,12 +4,11 @@
  */
 import type { CommonValues } from '../dataset/common-values.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { sharedIntegers } from '../dataset/shared-arrays.ts';
 import { FEWEST_USERS, type PermittedProperty } from '../domain/lms-split.ts';
 import type { Scope } from '../domain/scope.ts';
 import { AsyncMemo } from '../system/async-memo.ts';
 import { inSlices } from '../system/time-slice.ts';
-import type { Groups } from './groups.ts';
+import { type Groups, groupsFor } from './groups.ts';
 import { countEvents, topOf } from './ranking.ts';
 import type { Asked } from './scan.ts';
 import { MOST_TOP } from './top.ts';
@@ -35,7 +34,7 @@ export async function lmsGroupsOf(
   const { placeOf, values } = common;
   const groupOfValue = new Int32Array(values.length + 1).fill(shown.length);
   for (const [group, place] of shown.entries()) groupOfValue[place] = group;
-  const groupOf = sharedIntegers(placeOf.length);
+  const groupOf = groupsFor(placeOf.length, shown.length + 1);
   await inSlices(0, placeOf.length, (from, to) => {
     for (let user = from; user < to; user++) groupOf[user] = groupOfValue[placeOf[user]!]!;
   });

@@ -1,8 +1,8 @@
 /** A summary of the events in a few counts. */
 import type { Dataset } from '../dataset/dataset.ts';
 import type { EventKind } from '../dataset/records.ts';
-import { inSlices } from '../system/time-slice.ts';
 import type { Counter } from './counter.ts';
+import { IndexSet, sizeOfUnion } from './index-set.ts';
 import { type Asked, countSelected, kindsOf } from './scan.ts';
 
 export interface Overview {
@@ -27,9 +27,9 @@ export async function summarize(dataset: Dataset, asked: Asked): Promise<Overvie
   for (const part of parts) for (const [kind, events] of part.ofKind.entries()) ofKind[kind]! += events;
   return {
     events: ofKind.reduce((sum, events) => sum + events, 0),
-    people: await countFlags(parts.map(({ people }) => people)),
-    boards: await countFlags(parts.map(({ boards }) => boards)),
-    pins: await countFlags(parts.map(({ pins }) => pins)),
+    people: await sizeOfUnion(parts.map(({ people }) => people)),
+    boards: await sizeOfUnion(parts.map(({ boards }) => boards)),
+    pins: await sizeOfUnion(parts.map(({ pins }) => pins)),
     firstMs: parts.find(({ firstMs }) => firstMs !== undefined)?.firstMs,
     lastMs: parts.findLast(({ lastMs }) => lastMs !== undefined)?.lastMs,
     actions: actionsOf(kinds, ofKind),
@@ -47,20 +47,6 @@ function actionsOf(kinds: readonly EventKind[], ofKind: Float64Array): Overview[
     .sort((one, other) => other.events - one.events || (one.action < other.action ? -1 : 1));
 }
 
-/** The number of indices with a flag in at least one part. */
-async function countFlags(parts: readonly Uint8Array[]): Promise<number> {
-  const [first, ...others] = parts;
-  let count = 0;
-  await inSlices(0, first!.length, (from, to) => {
-    for (let index = from; index < to; index++) {
-      let flag = first![index]!;
-      for (const other of others) flag |= other[index]!;
-      count += flag;
-    }
-  });
-  return count;
-}
-
 interface OverviewInput {
   readonly counts: Dataset['counts'];
   readonly wanted: Uint8Array;
@@ -68,10 +54,10 @@ interface OverviewInput {
 
 interface OverviewPart {
   readonly ofKind: Float64Array;
-  /** By index: 1 if it occurs. */
-  readonly people: Uint8Array;
-  readonly boards: Uint8Array;
-  readonly pins: Uint8Array;
+  /** The words of the sets of those that occur. */
+  readonly people: Int32Array;
+  readonly boards: Int32Array;
+  readonly pins: Int32Array;
   readonly firstMs: number | undefined;
   readonly lastMs: number | undefined;
 }
@@ -80,9 +66,9 @@ export const OVERVIEW: Counter<OverviewInput, OverviewPart> = {
   name: 'overview',
   start({ counts, wanted }) {
     const ofKind = new Float64Array(wanted.length);
-    const people = new Uint8Array(counts.users);
-    const boards = new Uint8Array(counts.boards);
-    const pins = new Uint8Array(counts.pins);
+    const people = new IndexSet(counts.users);
+    const boards = new IndexSet(counts.boards);
+    const pins = new IndexSet(counts.pins);
     let firstMs: number | undefined;
     let lastMs: number | undefined;
     return {
@@ -91,14 +77,17 @@ export const OVERVIEW: Counter<OverviewInput, OverviewPart> = {
           const at = row * stride;
           if (wanted[kind[at]!] === 0) continue;
           ofKind[kind[at]!]! += 1;
-          people[actor[at]!] = 1;
-          boards[board[at]!] = 1;
-          if (pin[at]! >= 0) pins[pin[at]!] = 1;
+          people.add(actor[at]!);
+          boards.add(board[at]!);
+          if (pin[at]! >= 0) pins.add(pin[at]!);
           firstMs ??= timestampMs[row * instantStride]!;
           lastMs = timestampMs[row * instantStride]!;
         }
       },
-      end: () => ({ ofKind, people, boards, pins, firstMs, lastMs }),
+      end: () => ({
+        ...{ ofKind, firstMs, lastMs },
+        ...{ people: people.words, boards: boards.words, pins: pins.words },
+      }),
     };
   },
 };

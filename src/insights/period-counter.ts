@@ -2,7 +2,8 @@
 import type { EventView } from '../dataset/event-rows.ts';
 import { inSlices } from '../system/time-slice.ts';
 import type { Counter, RunningCount } from './counter.ts';
-import type { Groups } from './groups.ts';
+import type { GroupOf, Groups } from './groups.ts';
+import { IndexSet } from './index-set.ts';
 import { type Interval, Periods } from './periods.ts';
 import { type GroupCounts, SeriesCounts } from './series.ts';
 
@@ -14,7 +15,7 @@ interface PeriodsInput {
   readonly users: number;
   readonly wanted: Uint8Array;
   readonly column: Groups['column'];
-  readonly groupOf: Int32Array;
+  readonly groupOf: GroupOf;
   readonly groups: number;
   /** Whether to count the actors of each group; only for groups of actors. */
   readonly countsActors: boolean;
@@ -53,12 +54,12 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
   #endMs = Number.NEGATIVE_INFINITY;
   readonly #people: number[] = [];
   readonly #newcomers: number[] = [];
-  /** By user: 1 + the latest period in which the user has acted. */
-  readonly #seenIn: Int32Array;
-  /** The actors of the current period, in the order of their first events in it. */
+  /** The actors of the current period. */
+  readonly #actors: IndexSet;
+  /** The same, in the order of their first events in it. */
   readonly #met: Int32Array;
   #firstPeople: Int32Array | undefined;
-  readonly #isKnown: Uint8Array;
+  readonly #isKnown: IndexSet;
   readonly #known: Int32Array;
   #knownCount = 0;
   #knownBefore = 0;
@@ -69,9 +70,9 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
     this.#periods = new Periods(interval, zone);
     this.#series = new SeriesCounts(groups);
     this.#actorsOf = countsActors ? new SeriesCounts(groups) : undefined;
-    this.#seenIn = new Int32Array(users);
+    this.#actors = new IndexSet(users);
     this.#met = new Int32Array(users);
-    this.#isKnown = new Uint8Array(users);
+    this.#isKnown = new IndexSet(users);
     this.#known = new Int32Array(users);
   }
 
@@ -79,7 +80,7 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
     await this.#reachAll(view);
     const from = this.#seeBefore(view);
     const { wanted, column, groupOf } = this.#input;
-    const [series, seenIn] = [this.#series, this.#seenIn];
+    const [series, actors] = [this.#series, this.#actors];
     const { count, stride, instantStride, kind, actor, timestampMs, [column]: values } = view;
     for (let row = from; row < count; row++) {
       const at = row * stride;
@@ -87,8 +88,7 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
       const ms = timestampMs[row * instantStride]!;
       if (ms >= this.#endMs) this.#enter(ms);
       series.add(groupOf[values[at]!]!);
-      const person = actor[at]!;
-      if (seenIn[person] !== this.#period + 1) this.#meet(person);
+      if (actors.add(actor[at]!)) this.#meet(actor[at]!);
     }
     series.refuseTooMany(this.#periods.startsMs.length);
   }
@@ -142,13 +142,14 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
   #leave(): Int32Array {
     this.#series.leave(this.#period);
     this.#actorsOf?.leave(this.#period);
-    return this.#met.slice(0, this.#people[this.#period] ?? 0);
+    const people = this.#met.slice(0, this.#people[this.#period] ?? 0);
+    for (const person of people) this.#actors.remove(person);
+    return people;
   }
 
   /** Counts somebody who has not acted in the current period before. */
   #meet(person: number): void {
     const period = this.#period;
-    this.#seenIn[person] = period + 1;
     this.#met[this.#people[period]!] = person;
     this.#people[period]! += 1;
     this.#actorsOf?.add(this.#input.groupOf[person]!);
@@ -156,8 +157,7 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
   }
 
   #isNew(person: number): boolean {
-    if (this.#isKnown[person] === 1) return false;
-    this.#isKnown[person] = 1;
+    if (!this.#isKnown.add(person)) return false;
     this.#known[this.#knownCount++] = person;
     return true;
   }
@@ -171,7 +171,7 @@ export class PeriodTotals {
   readonly people: number[] = [];
   readonly newcomers: number[] = [];
   readonly #periods: Periods;
-  readonly #groupOf: Int32Array;
+  readonly #groupOf: GroupOf;
   readonly #isKnown: Uint8Array;
   /** The last period with events, and its actors as flags. */
   #last = { period: -1, isActor: new Uint8Array(0) };

@@ -6,6 +6,7 @@ import { sharedIntegers } from '../dataset/shared-arrays.ts';
 import { isEverything, streamSelection } from '../dataset/timeline.ts';
 import { inSlices, slice } from '../system/time-slice.ts';
 import { type Counter, sumOf } from './counter.ts';
+import { IndexSet } from './index-set.ts';
 import { type Asked, countSelected, kindsOf, queryOf } from './scan.ts';
 import { Top } from './top.ts';
 
@@ -274,18 +275,17 @@ async function lookAtOnce(
 
 /** Finds the different values among indices of a column. */
 class DistinctValues {
-  /** A bit for each value that has occurred. */
-  readonly #seen: Int32Array;
+  readonly #seen: IndexSet;
   #count = 0;
 
   /** Values are below `size`. */
   constructor(size: number) {
-    this.#seen = new Int32Array(Math.ceil(size / 32));
+    this.#seen = new IndexSet(size);
   }
 
   /** Forgets all values. */
   begin(): void {
-    this.#seen.fill(0);
+    this.#seen.clear();
     this.#count = 0;
   }
 
@@ -299,12 +299,7 @@ class DistinctValues {
     const seen = this.#seen;
     let end = from;
     for (let at = from; at < to; at++) {
-      const value = values[at]!;
-      const bit = 1 << (value & 31);
-      const word = seen[value >>> 5]!;
-      if ((word & bit) !== 0) continue;
-      seen[value >>> 5] = word | bit;
-      values[end++] = value;
+      if (seen.add(values[at]!)) values[end++] = values[at]!;
     }
     this.#count += end - from;
     return end;
@@ -346,7 +341,7 @@ export const VALUES: Counter<ValuesInput, ValuesPart> = {
     const ends = starts.slice(0, places);
     const lastMs = new Float64Array(places).fill(Number.NEGATIVE_INFINITY);
     const distinct = new DistinctValues(others);
-    const isListed = bitsOf(placeOf);
+    const toLookUp = indicesOf(placeOf);
     const thin = (place: number) => {
       distinct.begin();
       ends[place] = distinct.keepNew(listed, starts[place]!, ends[place]!);
@@ -356,7 +351,7 @@ export const VALUES: Counter<ValuesInput, ValuesPart> = {
         for (let row = 0; row < count; row++) {
           const at = row * stride;
           const index = ranked[at]!;
-          if (index < 0 || (isListed[index >>> 5]! & (1 << (index & 31))) === 0) continue;
+          if (index < 0 || !toLookUp.has(index)) continue;
           if (wanted[kind[at]!] === 0) continue;
           const place = placeOf[index]! - 1;
           lastMs[place] = timestampMs[row * instantStride]!;
@@ -380,11 +375,9 @@ export const VALUES: Counter<ValuesInput, ValuesPart> = {
   },
 };
 
-/** A bit for each value, set unless that is 0. Of millions of values, they fit into a cache. */
-function bitsOf(values: Int32Array): Int32Array {
-  const bits = new Int32Array(Math.ceil(values.length / 32));
-  for (let index = 0; index < values.length; index++) {
-    if (values[index] !== 0) bits[index >>> 5]! |= 1 << (index & 31);
-  }
-  return bits;
+/** The indices of the values that are not 0. */
+function indicesOf(values: Int32Array): IndexSet {
+  const indices = new IndexSet(values.length);
+  for (let index = 0; index < values.length; index++) if (values[index] !== 0) indices.add(index);
+  return indices;
 }
