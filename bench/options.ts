@@ -34,7 +34,7 @@ export const HELP = `npm run bench -- [options]
   --stores       import, start and take-up over a folder, PostgreSQL and a bucket; requires "postgresql" of the system
   --sync         copies in DuckDB, SQLite and, with "postgresql" of the system, PostgreSQL
   --append       add the results of a partial run to bench/results.md
-  --keep DIR     leave the data in DIR; a run that finds it there imports nothing, and leaves out import and start
+  --keep DIR     leave the data in DIR; a run that finds it there measures neither a start nor an import of everything
   --against DIR  another built checkout beside this one; with --stores it has rows there as well
   --quick        little data and short rounds: shows that all works, not how fast
   --no-build     measure dist/ as it is

@@ -103,9 +103,9 @@ async function measureCommunity(run: RowWriter, events: number, folder: string):
   if (anyChosen(run, ['plain', 'gzip', 'zstd'])) await stage(() => measureExports(ground, run, aside));
   await stage(() => measureServed(run, ground, aside));
   if (run.chosen('sync')) await stage(() => measureSync(ground, run));
-  if (run.chosen('import') && !isKept) {
+  if (run.chosen('import')) {
     await stage(() => measureIncrements(ground, run));
-    if (events <= NESTED_EVENTS) await stage(() => measureNestedImport(ground, run));
+    if (events <= NESTED_EVENTS && !isKept) await stage(() => measureNestedImport(ground, run));
   }
   return ground;
 }

@@ -5,6 +5,7 @@
 import { type Bed, type Ground, openBed, type Plan } from '../bed.ts';
 import { questionsOf, SMALL_KINDS } from '../questions.ts';
 import type { Report } from '../report.ts';
+import { askForFragments, untilAtRest } from '../rest.ts';
 import { measureRounds, type Outcome, ratioOf } from '../rounds.ts';
 import { fetchAnswer, readEntityTag } from '../site.ts';
 import { duration, ratio } from '../table.ts';
@@ -22,6 +23,9 @@ export async function measureGrowth(plan: Plan, smaller: Ground, larger: Ground)
     await using before = await openBed(smaller, plan.signal);
     await using after = await openBed(larger, plan.signal);
     const beds = [before, after];
+    for (const bed of beds) await askForFragments(bed, plan.signal);
+    const pids = beds.map(({ server }) => server.pid);
+    await untilAtRest(pids, plan.signal);
     for (const kind of kinds) {
       const paths = new Map(beds.map((bed) => [bed, questionsOf(kind, bed.community)]));
       await addSmall(plan, { data, what: `one ${kind} request` }, paths, 200);

@@ -6,6 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { askOnce, fileBytes, type Ground, isLarge, openBed, type Plan } from '../bed.ts';
 import { startCorkboard } from '../corkboard.ts';
 import { settledPss } from '../memory.ts';
+import { askForFragments } from '../rest.ts';
 import { median } from '../statistics.ts';
 import { bytes, duration } from '../table.ts';
 
@@ -14,8 +15,6 @@ const IMAGE_MS = 240_000;
 const LEAST_EVENTS = 200_000;
 /** Smaller data have too few fragments to be kept. */
 const LEAST_EVENTS_FOR_FRAGMENTS = 1_000_000;
-/** After this number of small responses the server makes the fragments of all records. */
-const RESPONSES = 8;
 
 export async function measureStart(ground: Ground, plan: Plan): Promise<void> {
   const { report, signal } = plan;
@@ -58,7 +57,7 @@ async function startOften(ground: Ground, { rounds, signal }: Plan) {
 async function waitForImage(ground: Ground, signal: AbortSignal): Promise<boolean> {
   if (ground.community.events < LEAST_EVENTS) return false;
   await using bed = await openBed(ground, signal);
-  for (let response = 0; response < RESPONSES; response++) await askOnce(bed, signal);
+  await askForFragments(bed, signal);
   const hasFragments = ground.community.events >= LEAST_EVENTS_FOR_FRAGMENTS;
   const expected = ['image', ...(hasFragments ? ['image.fragments' as const] : [])] as const;
   const startMs = performance.now();
