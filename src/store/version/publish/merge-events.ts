@@ -4,7 +4,7 @@
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { countRows, fillTemporary, runRows } from '../database.ts';
-import { appendInOrder } from './layout.ts';
+import { appendInOrder, rewriteOrdered } from './layout.ts';
 import type { MergedRecords } from './merge-records.ts';
 
 export interface MergePosition {
@@ -63,12 +63,23 @@ export const NO_ALTERED_EVENTS = 'TABLE altered_events AS SELECT 0 AS sequence L
  * published before.
  */
 async function changeBodies(connection: DuckDBConnection, lastSequence: number): Promise<number> {
-  await fillTemporary(connection, 'altered_events', ALTERED);
-  await connection.run(
-    'UPDATE events e SET body = a.body FROM altered_events a WHERE a.sequence = e.sequence',
-  );
+  const altered = await fillTemporary(connection, 'altered_events', ALTERED);
+  const [all] = await countRows(connection, ['events']);
+  if (altered > all * MOST_UPDATED) await rewriteOrdered(connection, 'events', withNewBodies);
+  else await connection.run(UPDATED);
   const [changed] = await countRows(connection, [`(FROM altered_events WHERE sequence <= ${lastSequence})`]);
   return changed;
+}
+
+/** An update keeps what it writes in memory, so with more rows the table is written again. */
+const MOST_UPDATED = 1 / 16;
+
+const UPDATED = 'UPDATE events e SET body = a.body FROM altered_events a WHERE a.sequence = e.sequence';
+
+function withNewBodies(events: string): string {
+  return `
+    SELECT e.* REPLACE (coalesce(a.body, e.body) AS body)
+    FROM ${events} e LEFT JOIN altered_events a ON a.sequence = e.sequence`;
 }
 
 /** Only numbers are grouped, because grouped texts cannot be spilled to disk. */

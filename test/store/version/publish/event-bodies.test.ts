@@ -109,6 +109,19 @@ describe('the body of an event', () => {
     assert.equal((await publishRecords(store, 'replaced', { events })).published, false);
   });
 
+  it('is replaced for few of many events as for most of them', async () => {
+    const events = Array.from({ length: 40 }, (_, at) => ({ ...COMMENT, id: BigInt(at), body: `of ${at}` }));
+    await create('many', events);
+    const expected = events.map(({ body }) => body);
+    for (const changed of [[3], [...events.keys()].slice(0, 30)]) {
+      const later = changed.map((at) => ({ ...events[at]!, body: `${changed.length} changed` }));
+      for (const at of changed) expected[at] = `${changed.length} changed`;
+      const { changes } = await publishRecords(store, 'many', { events: later });
+      assert.deepEqual(changes.events, { added: 0, changed: changed.length, unchanged: 0, deleted: 0 });
+      assert.deepEqual(await bodiesOf('many'), expected);
+    }
+  });
+
   it('is not replaced by that of a different actor', async () => {
     await create('other', [{ ...COMMENT, id: 1n, body: 'of Ann' }]);
     const users = [{ id: 2n, email: 'bob@x.example', name: 'Bob' }];
