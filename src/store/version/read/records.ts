@@ -3,11 +3,11 @@ import { DuckDBBigIntVector, type DuckDBDataChunk } from '@duckdb/node-api';
 import { makeRecords, RECORDS, type RecordColumns, type RecordTable } from '../../../dataset/records.ts';
 import { TextColumn } from '../../../dataset/text-column.ts';
 import { isDerivedName } from '../../../domain/derived-name.ts';
-import { escapeLineEnds } from '../../../domain/json-text.ts';
+import { escapeLineEnds, hasLineEnds } from '../../../domain/json-text.ts';
 import { slice } from '../../../system/time-slice.ts';
-import { text } from '../../stored-values.ts';
 import { type Database, doubleColumn } from '../database.ts';
 import { tableOf } from '../publish/schema.ts';
+import { textColumn } from './text-vector.ts';
 
 /** Fields that are not columns of the tables. */
 const COMPUTED: Readonly<Record<string, string>> = { name_is_derived: isDerivedName('users') };
@@ -70,18 +70,12 @@ export function flagColumn(chunk: DuckDBDataChunk, column: number): Uint8Array {
   return flags;
 }
 
-function textColumn(chunk: DuckDBDataChunk, column: number): TextColumn {
-  return TextColumn.of(textsOf(chunk, column));
-}
-
+/** Texts that are JSON (decision 70). */
 function listColumn(chunk: DuckDBDataChunk, column: number): TextColumn {
-  return TextColumn.of(textsOf(chunk, column).map(escapeLineEnds), true);
-}
-
-/** Faster than `getColumnValues`, which calls a function for each value. */
-function textsOf(chunk: DuckDBDataChunk, column: number): string[] {
-  const vector = chunk.getColumnVector(column);
-  const texts = new Array<string>(chunk.rowCount);
-  for (let row = 0; row < texts.length; row++) texts[row] = text(vector.getItem(row));
-  return texts;
+  const texts = textColumn(chunk, column);
+  if (!hasLineEnds(texts.parts.bytes)) return new TextColumn({ ...texts.parts, isJson: true });
+  return TextColumn.of(
+    Array.from({ length: texts.count }, (_, row) => escapeLineEnds(texts.at(row))),
+    true,
+  );
 }

@@ -166,7 +166,7 @@ function collect(chunk: DuckDBDataChunk, found: readonly { index: number[]; coun
   const places = integerColumn(chunk, 0);
   const indices = integerColumn(chunk, 1);
   const counts = doubleColumn(chunk, 2);
-  for (let row = 0; row < chunk.rowCount; row += 1) {
+  for (let row = 0; row < places.length; row += 1) {
     const index = indices[row] ?? -1;
     if (index < 0) continue;
     const place = found[places[row] ?? -1];
