@@ -41,7 +41,7 @@ export const HELP = `npm run bench -- [options]
   --soak         instead: mixed load with publications, checked for mixed versions, errors and growing memory
   --minutes N    how long the soak, or --shared, lasts (5)
   --neighbours   instead: one tenant attacks with one key while another one works
-  --organizations N  instead: N organizations of --events events each (100000) on one server, asked at random for --minutes, twice
+  --organizations N  instead: N organizations of --events events each (100000) on one server, asked once each, then at random for --minutes
   --shared       instead: four servers and two importers with 200 organizations on one PostgreSQL, for --minutes
   --workers N    processes of the server that is attacked (1)
   --help         this text

@@ -121,7 +121,7 @@ export const TABLES = {
   },
   organizations: {
     title: 'Many organizations',
-    note: 'Events of a board of an organization at random, four connections, one worker; "again": the server has been asked for a while. Memory at the end, shared pages divided.',
+    note: 'Events of a board, four connections, one worker. "first": one request to each organization, which the server then reads from its version. "again": any of them, at random. Memory at the end, shared pages divided.',
     header: ['organizations', 'visits', 'requests', 'p50', 'p90', 'p99', 'slowest', 'memory'],
   },
   soak: {
