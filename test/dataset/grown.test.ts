@@ -98,7 +98,7 @@ async function follow(steps: readonly Step[]): Promise<number> {
         continue;
       }
       const { dataset, isKnown } = await openGrown(name, earlier);
-      assert.deepEqual(inOrder(dataset.held), inOrder(whole.held));
+      assert.deepEqual(await inOrder(dataset.held), await inOrder(whole.held));
       if (earlier === latest && isKnown) known += 1;
       if (earlier === latest) followed.push(dataset);
       else await dataset.close();
@@ -164,14 +164,14 @@ describe('a version in memory that was made from an earlier one', () => {
     const name = await newOrganization();
     await publishRecords(store, name, WORLD);
     const earlier = await openWhole(name);
-    const before = structuredClone(inOrder(earlier.held));
+    const before = structuredClone(await inOrder(earlier.held));
     await publishRecords(store, name, {
       events: [{ ...EVENT, timestampMs: 2_500 }],
       users: [{ id: 1n, name: 'New' }],
     });
     const { dataset, isKnown } = await openGrown(name, earlier);
     assert.ok(isKnown);
-    assert.deepEqual(structuredClone(inOrder(earlier.held)), before);
+    assert.deepEqual(structuredClone(await inOrder(earlier.held)), before);
     await dataset.close();
     await earlier.close();
   });
@@ -196,14 +196,14 @@ describe('a version in memory that was made from an earlier one', () => {
     for (const [step, { from, timestampMs, count, isShared }] of growths.entries()) {
       await publishRecords(store, name, eventsAt(timestampMs, count));
       const earlier = opened[from]!;
-      const before = structuredClone(inOrder(earlier.held));
+      const before = structuredClone(await inOrder(earlier.held));
       const { dataset, isKnown } = await openGrown(name, earlier);
       assert.ok(isKnown);
       const memory = ({ held }: ResidentDataset) => held.timeline.events.words.buffer;
       assert.equal(memory(dataset) === memory(earlier), isShared, `growth ${step}`);
-      assert.deepEqual(structuredClone(inOrder(earlier.held)), before);
+      assert.deepEqual(structuredClone(await inOrder(earlier.held)), before);
       const whole = await openWhole(name);
-      assert.deepEqual(inOrder(dataset.held), inOrder(whole.held));
+      assert.deepEqual(await inOrder(dataset.held), await inOrder(whole.held));
       await whole.close();
       opened.push(dataset);
     }
@@ -236,9 +236,9 @@ describe('a version in memory that was made from an earlier one', () => {
       const { dataset, isKnown } = await openGrown(name, latest);
       assert.ok(isKnown);
       const whole = await openWhole(name);
-      assert.deepEqual(inOrder(dataset.held), inOrder(whole.held));
+      assert.deepEqual(await inOrder(dataset.held), await inOrder(whole.held));
       const image = await readBack(imageOf(dataset.held), `${name}-${step}`);
-      assert.deepEqual(inOrder(await holdingsOf(image, whole)), inOrder(whole.held));
+      assert.deepEqual(await inOrder(await holdingsOf(image, whole)), await inOrder(whole.held));
       const totals = whole.held.standings.held.standings.count;
       await whole.close();
       await latest.close();
@@ -275,7 +275,7 @@ describe('a version in memory that was made from an earlier one', () => {
       const { dataset, isKnown } = await openGrown(name, earlier);
       const whole = await openWhole(name);
       assert.equal(isKnown, at === 2, `change ${at}`);
-      assert.deepEqual(inOrder(dataset.held), inOrder(whole.held));
+      assert.deepEqual(await inOrder(dataset.held), await inOrder(whole.held));
       for (const one of [dataset, whole, earlier]) await one.close();
     }
   });
@@ -296,7 +296,7 @@ describe('a version in memory that was made from an earlier one', () => {
     const whole = await openWhole(name);
     const { dataset, isKnown } = await openGrown(name, earlier);
     assert.ok(isKnown);
-    assert.deepEqual(inOrder(dataset.held), inOrder(whole.held));
+    assert.deepEqual(await inOrder(dataset.held), await inOrder(whole.held));
     const { dataset: read, isKnown: isFurthestKnown } = await openGrown(name, furthest);
     assert.ok(!isFurthestKnown);
     for (const one of [dataset, whole, read, earlier, furthest]) await one.close();

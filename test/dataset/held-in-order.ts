@@ -9,7 +9,7 @@ import { sectionOf } from '../../src/dataset/resident/sections.ts';
 import { rowAt } from '../../src/dataset/row-runs.ts';
 
 /** The data of a version, whatever order they have in memory, and with what has no order sorted. */
-export function inOrder(held: Holdings) {
+export async function inOrder(held: Holdings) {
   const { records, boardNames, userNames, timeline, standings, visibility } = held;
   const { byBoard, byActor } = timeline;
   const boards = Array.from({ length: held.sizes.boards }, (_, board) => board);
@@ -32,7 +32,13 @@ export function inOrder(held: Holdings) {
   return {
     arrays: [...imageOf(held)].filter(([name]) => isOther(name)).map(([name, array]) => [name, [...array]]),
     records: [texts(records.users), texts(records.boards), texts(records.pins)],
-    ...{ boardNames, userNames, sizes: held.sizes, events, tally: tallied(held.tally) },
+    ...{
+      boardNames,
+      userNames: await userNames.all(),
+      sizes: held.sizes,
+      events,
+      tally: tallied(held.tally),
+    },
     people: boards.map((board) => rowsOf(visibility.boardPeople, board).toSorted()),
     byBoard: boards.map((board) => positions(rowsOf(byBoard, board))),
     byActor: users.map((user) => positions(rowsOf(byActor, user))),

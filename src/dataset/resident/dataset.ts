@@ -107,6 +107,10 @@ export class ResidentDataset implements Dataset {
     this.#firstEvents = new FirstEvents(held.timeline, held.visibility, held.sizes);
   }
 
+  get isOpen(): boolean | undefined {
+    return this.#stored.isOpen;
+  }
+
   prepare(scope: Scope): Promise<void> | undefined {
     return this.held.visibility.prepare(scope);
   }
@@ -154,7 +158,7 @@ export class ResidentDataset implements Dataset {
 
   async findUser(scope: Scope, name: UserName): Promise<number | undefined> {
     const { users, userNames, visibility } = this.held;
-    const user = name.by === 'id' ? users.find(name.value) : userNames.get(name.property)?.get(name.value);
+    const user = name.by === 'id' ? users.find(name.value) : await userNames.find(name.property, name.value);
     return ifVisible(user, visibility.of(scope).people);
   }
 

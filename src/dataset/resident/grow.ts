@@ -26,7 +26,7 @@ import {
 import { growTally } from './events.ts';
 import { growPoints } from './grow-points.ts';
 import { IdIndex } from './id-index.ts';
-import { readBoardNames, readUserNames } from './names.ts';
+import { readBoardNames, UserNames } from './names.ts';
 import { addRows, ListMemory, type RowIndex, replaceLists, rowsOf } from './row-index.ts';
 import { ScopeMask } from './scope-mask.ts';
 import { openTimeline, ResidentTimeline } from './timeline.ts';
@@ -139,8 +139,9 @@ async function growIds({ byId }: IdIndex, records: Users | Boards): Promise<IdIn
   return await IdIndex.of(records, await editIntegers(insertionsBefore(byId.length, places), byId, added));
 }
 
-async function growUserNames(before: Holdings, { hasUsers }: DatasetChanges, stored: Dataset) {
-  return hasUsers ? await readUserNames(stored.tables().properties()) : before.userNames;
+/** The earlier version, which names that are not read need, is closed sooner. */
+async function growUserNames({ userNames }: Holdings, { hasUsers }: DatasetChanges, stored: Dataset) {
+  return hasUsers || !userNames.areRead ? await UserNames.of(stored) : userNames;
 }
 
 async function growPeople({ visibility: { boardPeople } }: Holdings, pairs: ChangedPairs): Promise<RowIndex> {

@@ -16,7 +16,7 @@ import { TextColumn } from '../text-column.ts';
 import { AwardHistory } from './award-history.ts';
 import type { Holdings } from './dataset.ts';
 import { IdIndex } from './id-index.ts';
-import { readBoardNames, readUserNames } from './names.ts';
+import { readBoardNames, UserNames } from './names.ts';
 import type { PointsIds } from './ordered-totals.ts';
 import { PointsIndex, readPolicies } from './points-totals.ts';
 import type { RowIndex } from './row-index.ts';
@@ -84,7 +84,8 @@ export async function holdingsOf(image: Image, stored: Dataset): Promise<Holding
     users,
     boards,
     boardNames: await readBoardNames(records.boards),
-    userNames: await readUserNames(stored.tables().properties()),
+    // They alone would open the file of the version.
+    userNames: stored.isOpen === false ? UserNames.later(stored) : await UserNames.of(stored),
     visibility,
     timeline: new ResidentTimeline(
       events,

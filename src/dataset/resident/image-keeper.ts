@@ -5,8 +5,8 @@ import { type ImagePieces, type ImagePlace, imageBytes } from '../image.ts';
 const SERVED_MS = 60_000;
 /** Workers that load the same version do not all write it. */
 const SPREAD_MS = 30_000;
-/** A smaller version is loaded in a tenth of a second. */
-const LEAST_BYTES = 8 * 1024 * 1024;
+/** A smaller version is loaded from its file in less than a tenth of a second. */
+const LEAST_BYTES = 2 * 1024 * 1024;
 
 export class ImageKeeper {
   /** For each image, what writes it unless it is written already. */

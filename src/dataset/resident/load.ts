@@ -11,7 +11,7 @@ import { growHoldings, isComplete } from './grow.ts';
 import { holdingsOf, imageOf } from './holdings-image.ts';
 import { IdIndex } from './id-index.ts';
 import { ImageKeeper } from './image-keeper.ts';
-import { readBoardNames, readUserNames } from './names.ts';
+import { readBoardNames, UserNames } from './names.ts';
 import { orderStandings, type PointsIndex } from './points-totals.ts';
 import { type BoardPeople, indexBoardPeople, ScopeMask } from './scope-mask.ts';
 import { openTimeline } from './timeline.ts';
@@ -102,7 +102,7 @@ async function readRegisters(stored: Dataset): Promise<Registers> {
     users,
     boards,
     boardNames: await readBoardNames(records.boards),
-    userNames: await readUserNames(stored.tables().properties()),
+    userNames: await UserNames.of(stored),
     visibility: new ScopeMask(boards, users, await readPeople(stored)),
     standings: await readPoints(stored, users, boards),
   };

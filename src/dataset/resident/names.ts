@@ -1,5 +1,6 @@
 /** The names by which an LMS identifies boards and users (decision 11). */
 import { inSlices } from '../../system/time-slice.ts';
+import type { Dataset } from '../dataset.ts';
 import type { Boards } from '../records.ts';
 import type { PropertyRows } from '../tables.ts';
 import type { TextColumn } from '../text-column.ts';
@@ -38,9 +39,46 @@ class Names {
 }
 
 /** Index of a user by property, then by value. */
-export type UserNames = ReadonlyMap<string, ReadonlyMap<string, number>>;
+type UsersByName = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-export async function readUserNames(runs: AsyncIterable<PropertyRows>): Promise<UserNames> {
+export class UserNames {
+  readonly #read: () => Promise<UsersByName>;
+  #names: Promise<UsersByName> | undefined;
+
+  private constructor(stored: Dataset) {
+    this.#read = () => readNames(stored.tables().properties());
+  }
+
+  /** The names in a version, read now. */
+  static async of(stored: Dataset): Promise<UserNames> {
+    const names = UserNames.later(stored);
+    await names.all();
+    return names;
+  }
+
+  /** The same, read when the first one is looked up. `stored` must stay open. */
+  static later(stored: Dataset): UserNames {
+    return new UserNames(stored);
+  }
+
+  get areRead(): boolean {
+    return this.#names !== undefined;
+  }
+
+  async find(property: string, value: string): Promise<number | undefined> {
+    return (await this.all()).get(property)?.get(value);
+  }
+
+  async all(): Promise<UsersByName> {
+    this.#names ??= this.#read().catch((error: unknown) => {
+      this.#names = undefined;
+      throw error;
+    });
+    return await this.#names;
+  }
+}
+
+async function readNames(runs: AsyncIterable<PropertyRows>): Promise<UsersByName> {
   const names = new Map<string, Map<string, number>>();
   for await (const rows of runs) addNames(names, rows);
   return names;

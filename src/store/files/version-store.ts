@@ -101,7 +101,10 @@ export class VersionStore implements Store {
   }
 
   async openDataset(name: string): Promise<Dataset | undefined> {
-    return await this.#withCurrent(name, async ({ file }) => file && (await openVersionDataset(file)));
+    return await this.#withCurrent(
+      name,
+      async ({ entry, file }) => file && (await openVersionDataset(file, entry.version)),
+    );
   }
 
   async openEarlier(name: string): Promise<Dataset | undefined> {

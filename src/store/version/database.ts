@@ -44,12 +44,15 @@ const ONE_THREAD_BYTES = 8 * 1024 * 1024;
 const ROWS_AT_ONCE = 128;
 
 export class Database {
-  readonly #instance: DuckDBInstance;
+  readonly #open: () => Promise<DuckDBInstance>;
+  /** Absent before the first query. */
+  #opening: Promise<DuckDBInstance> | undefined;
+  #instance: DuckDBInstance | undefined;
   readonly #idle: DuckDBConnection[] = [];
   #closed = false;
 
-  private constructor(instance: DuckDBInstance) {
-    this.#instance = instance;
+  private constructor(open: () => Promise<DuckDBInstance>) {
+    this.#open = open;
   }
 
   /**
@@ -57,24 +60,40 @@ export class Database {
    * never downloads extensions. A small file is read by one thread.
    */
   static async open(path: string, options: DatabaseOptions): Promise<Database> {
-    const size = (await stat(path).catch(() => undefined))?.size ?? 0;
-    const instance = await DuckDBInstance.create(path, {
-      ...(size <= ONE_THREAD_BYTES ? { threads: '1' } : {}),
-      access_mode: options.readOnly ? 'READ_ONLY' : 'READ_WRITE',
-      memory_limit: inMegabytes(options.memoryBytes),
-      temp_directory: options.spillFolder,
-      autoinstall_known_extensions: 'false',
-      ...(options.attached === undefined ? { enable_external_access: 'false' } : {}),
+    const database = new Database(() => openFile(path, options));
+    await database.#opened();
+    return database;
+  }
+
+  /** As `open`, with the first query. If the file cannot be opened, queries fail as if damaged. */
+  static openLater(path: string, options: DatabaseOptions): Database {
+    return new Database(() =>
+      openFile(path, options).catch((error: unknown) => {
+        throw unreadable(error);
+      }),
+    );
+  }
+
+  get isOpen(): boolean {
+    return this.#instance !== undefined;
+  }
+
+  async #opened(): Promise<DuckDBInstance> {
+    this.#opening ??= this.#open().catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
     });
-    if (options.attached !== undefined) await attach(instance, options.attached);
-    return new Database(instance);
+    const instance = await this.#opening;
+    if (this.#instance === undefined && this.#closed) instance.closeSync();
+    this.#instance ??= instance;
+    return this.#instance;
   }
 
   /**
    * A connection that the caller closes. Temporary tables and appenders live as long as it does.
    */
   async connect(): Promise<DuckDBConnection> {
-    return await this.#instance.connect();
+    return await (await this.#opened()).connect();
   }
 
   /** All rows of a small result, as arrays of values in the order of the columns. */
@@ -84,7 +103,7 @@ export class Database {
 
   /** The chunks of a result of any size, as they are produced; only a few are in memory at once. */
   async *stream(sql: string, parameters: StatementParameters = {}): AsyncGenerator<DuckDBDataChunk> {
-    const connection = this.#idle.pop() ?? (await this.#instance.connect());
+    const connection = this.#idle.pop() ?? (await this.connect());
     let drained = false;
     try {
       const result = await connection.stream(sql, ...bound(parameters));
@@ -115,11 +134,11 @@ export class Database {
   close(): void {
     this.#closed = true;
     for (const connection of this.#idle.splice(0)) connection.closeSync();
-    this.#instance.closeSync();
+    this.#instance?.closeSync();
   }
 
   async #lend<T>(use: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
-    const connection = this.#idle.pop() ?? (await this.#instance.connect());
+    const connection = this.#idle.pop() ?? (await this.connect());
     try {
       return await use(connection);
     } catch (error) {
@@ -129,6 +148,20 @@ export class Database {
       else this.#idle.push(connection);
     }
   }
+}
+
+async function openFile(path: string, options: DatabaseOptions): Promise<DuckDBInstance> {
+  const size = (await stat(path).catch(() => undefined))?.size ?? 0;
+  const instance = await DuckDBInstance.create(path, {
+    ...(size <= ONE_THREAD_BYTES ? { threads: '1' } : {}),
+    access_mode: options.readOnly ? 'READ_ONLY' : 'READ_WRITE',
+    memory_limit: inMegabytes(options.memoryBytes),
+    temp_directory: options.spillFolder,
+    autoinstall_known_extensions: 'false',
+    ...(options.attached === undefined ? { enable_external_access: 'false' } : {}),
+  });
+  if (options.attached !== undefined) await attach(instance, options.attached);
+  return instance;
 }
 
 /** Attaches files to all connections, and removes the access to all others. */
@@ -157,8 +190,12 @@ function describeDamage(error: unknown): unknown {
   ) {
     return error;
   }
+  return unreadable(error);
+}
+
+function unreadable(cause: unknown): AppError {
   const message = 'The file of a version cannot be read: the file is damaged, or the disk has failed.';
-  return new AppError('data-unreadable', message, { cause: error });
+  return new AppError('data-unreadable', message, { cause });
 }
 
 export async function runRows(

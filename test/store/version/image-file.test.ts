@@ -8,8 +8,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, it } from 'node:test';
 import { addEventRows, eventRowsOf, makeEventRows } from '../../../src/dataset/event-rows.ts';
 import type { Image } from '../../../src/dataset/image.ts';
-import { LEAST_GROWABLE_BYTES } from '../../../src/dataset/shared-arrays.ts';
-import { ImageFile } from '../../../src/store/version/read/image-file.ts';
+import { ImageFile, readAbout } from '../../../src/store/version/read/image-file.ts';
 import { killRounds, momentsToKill, tellSeed } from '../../killing.ts';
 import '../../without-coverage.ts';
 
@@ -22,6 +21,9 @@ const IMAGE: Image = new Map<string, Int32Array | Uint32Array | Float64Array | B
   // More than one piece, which does not end with a whole one.
   ['many', Uint32Array.from({ length: 1_500_001 }, (_, at) => at)],
 ]);
+
+/** More than that of an image whose arrays share their memory. */
+const LARGE_BYTES = 33 * 1024 * 1024;
 
 const ONE_EVENT = {
   count: 1,
@@ -57,14 +59,36 @@ it('is read as it was written, into memory that threads share, by its owner only
   }
 });
 
-it('has its events in memory that can grow', async () => {
-  const events = makeEventRows(Math.ceil(LEAST_GROWABLE_BYTES / 40));
+it('has its events in memory that can grow, if it is large', async () => {
+  const events = makeEventRows(Math.ceil(LARGE_BYTES / 40));
   await imageOf('large', '3.image').write(new Map([['events', events.words]]));
   const words = (await imageOf('large', '3.image').read())?.get('events');
   assert.ok(words instanceof Int32Array);
   const extended = await addEventRows(eventRowsOf(words), ONE_EVENT, Int32Array.of(events.count));
   assert.equal(extended.count, events.count + 1);
   assert.equal(extended.words.buffer, words.buffer);
+});
+
+it('says what was said about the version, if it is small and that is not damaged', async () => {
+  const about = JSON.stringify({ title: 'Café' });
+  const path = join(folder, '4.image');
+  await new ImageFile(path, 'one', versionPath, about).write(IMAGE);
+  assert.equal(await readAbout(path, 'one'), about);
+  assert.equal(await readAbout(path, 'two'), undefined);
+  const bytes = await readFile(path);
+  bytes[bytes.indexOf('Caf')]! ^= 0x01;
+  await writeFile(path, bytes);
+  assert.equal(await readAbout(path, 'one'), undefined);
+  for (const [name, said, image] of [
+    ['long', 'x'.repeat(20_000), IMAGE],
+    ['large', about, new Map([['bytes', new Uint8Array(LARGE_BYTES)]])],
+    ['silent', '', IMAGE],
+  ] as const) {
+    const other = new ImageFile(join(folder, `${name}.image`), 'one', versionPath, said);
+    await other.write(image);
+    assert.equal(await readAbout(join(folder, `${name}.image`), 'one'), undefined, name);
+    assert.deepEqual(await other.read(), image);
+  }
 });
 
 it('is written once, and is not that of a different version', async () => {

@@ -44,6 +44,10 @@ const ROOM = 2;
 /** Hashing this much takes a millisecond or two. */
 const PIECE_BYTES = 2 * 1024 * 1024;
 const MOST_HEADER_BYTES = 64 * 1024;
+/** Longer texts about the version are left out of the header. */
+const MOST_ABOUT = 16 * 1024;
+/** The arrays of an image of at most this size share their memory. */
+const SMALL_BYTES = 32 * 1024 * 1024;
 
 interface Header {
   readonly format: number;
@@ -51,6 +55,8 @@ interface Header {
   /** The version that it is the image of, and for fragments what rendered them. */
   readonly version: string;
   readonly arrays: readonly { readonly name: string; readonly type: string; readonly length: number }[];
+  /** What its writer says about the version, and the SHA-256 of that. */
+  readonly about?: { readonly text: string; readonly digest: string };
 }
 
 /** The image of fragments, beside that of the version. */
@@ -62,12 +68,17 @@ export class ImageFile implements ImagePlace {
   readonly #path: string;
   readonly #version: string;
   readonly #versionPath: string;
+  readonly #about: string;
 
-  /** `versionPath` is the file of the version; an image of a different `version` is not read. */
-  constructor(path: string, version: string, versionPath: string) {
+  /**
+   * `versionPath` is the file of the version; an image of a different `version` is not read.
+   * `about`: what `readAbout` returns.
+   */
+  constructor(path: string, version: string, versionPath: string, about = '') {
     this.#path = path;
     this.#version = version;
     this.#versionPath = versionPath;
+    this.#about = about;
   }
 
   async size(): Promise<number | undefined> {
@@ -93,7 +104,7 @@ export class ImageFile implements ImagePlace {
       await this.#removePartial();
       if (freeDiskBytes(dirname(this.#path)) < ROOM * imageBytes(image)) return;
       await using file = await open(partial, 'wx', 0o600);
-      await writeImage(file, this.#version, image);
+      await writeImage(file, this.#version, image, this.#about);
       await file.sync();
       await rename(partial, this.#path);
     } catch {
@@ -118,13 +129,38 @@ export class ImageFile implements ImagePlace {
   }
 }
 
-async function writeImage(file: FileHandle, version: string, image: ImagePieces): Promise<void> {
+/** What a small image of a version says about it; undefined if it says nothing, or is damaged. */
+export async function readAbout(path: string, version: string): Promise<string | undefined> {
+  try {
+    await using file = await open(path, 'r');
+    if ((await file.stat()).size > SMALL_BYTES) return undefined;
+    const about = (await readHeader(file, version))?.value.about;
+    return about !== undefined && about.digest === digestOf(about.text) ? about.text : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+async function writeImage(
+  file: FileHandle,
+  version: string,
+  image: ImagePieces,
+  about: string,
+): Promise<void> {
   const arrays = Array.from(image, ([name, array]) => {
     const pieces = piecesOf(array);
     const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
     return { name, type: pieces[0]![Symbol.toStringTag], length };
   });
-  const header: Header = { format: FORMAT, endianness: endianness(), version, arrays };
+  const isSaid = about.length > 0 && about.length <= MOST_ABOUT;
+  const header: Header = {
+    ...{ format: FORMAT, endianness: endianness(), version, arrays },
+    ...(isSaid && { about: { text: about, digest: digestOf(about) } }),
+  };
   const hash = createHash('sha256');
   await writePart(file, hash, padded(`${JSON.stringify(header)}\n`));
   for (const [place, array] of [...image.values()].entries()) {
@@ -150,8 +186,8 @@ async function readImage(
   version: string,
   memoryFor: MemoryFor | undefined,
 ): Promise<Image | undefined> {
-  const header = await readHeader(file);
-  if (header === undefined || header.value.version !== version) return undefined;
+  const header = await readHeader(file, version);
+  if (header === undefined) return undefined;
   // Before any memory is taken, because a damaged header can name any length.
   const lengths = header.value.arrays.map(byteLengthOf);
   const expected = lengths.reduce(
@@ -162,6 +198,16 @@ async function readImage(
   const hash = createHash('sha256').update(header.bytes);
   const image = new Map<string, ImageArray>();
   let at = header.bytes.length;
+  if (memoryFor === undefined && expected <= SMALL_BYTES) {
+    const memory = new SharedArrayBuffer(expected - DIGEST_BYTES - at);
+    if (!(await readPart(file, hash, new Uint8Array(memory), at))) return undefined;
+    let from = 0;
+    for (const [place, { name, type, length }] of header.value.arrays.entries()) {
+      image.set(name, new TYPES[type]!(memory, from, length));
+      from += lengths[place]! + paddingOf(lengths[place]!);
+    }
+    return (await isWhole(file, hash, expected)) ? image : undefined;
+  }
   for (const [place, { name, type, length }] of header.value.arrays.entries()) {
     const bytes = lengths[place]!;
     const memory = memoryFor?.(name, bytes) ?? growableMemory(bytes);
@@ -171,9 +217,14 @@ async function readImage(
     image.set(name, new TYPES[type]!(memory, 0, length));
     at += bytes + padding.length;
   }
+  return (await isWhole(file, hash, expected)) ? image : undefined;
+}
+
+/** Whether the file of `size` bytes ends with the digest of what was read. */
+async function isWhole(file: FileHandle, hash: Hash, size: number): Promise<boolean> {
   const digest = Buffer.alloc(DIGEST_BYTES);
-  const { bytesRead } = await file.read(digest, 0, DIGEST_BYTES, at);
-  return bytesRead === DIGEST_BYTES && digest.equals(hash.digest()) ? image : undefined;
+  const { bytesRead } = await file.read(digest, 0, DIGEST_BYTES, size - DIGEST_BYTES);
+  return bytesRead === DIGEST_BYTES && digest.equals(hash.digest());
 }
 
 /** Without the padding. Throws for an unknown type. */
@@ -198,12 +249,16 @@ async function readPart(file: FileHandle, hash: Hash, bytes: Uint8Array, positio
   return true;
 }
 
-async function readHeader(file: FileHandle): Promise<{ value: Header; bytes: Buffer } | undefined> {
+async function readHeader(
+  file: FileHandle,
+  version: string,
+): Promise<{ value: Header; bytes: Buffer } | undefined> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(MOST_HEADER_BYTES), 0, MOST_HEADER_BYTES, 0);
   const end = buffer.subarray(0, bytesRead).indexOf('\n') + 1;
   if (end === 0) return undefined;
   const value: Header = JSON.parse(buffer.toString('utf8', 0, end));
   if (value.format !== FORMAT || value.endianness !== endianness()) return undefined;
+  if (value.version !== version) return undefined;
   return { value, bytes: buffer.subarray(0, end + paddingOf(end)) };
 }
 

@@ -31,13 +31,13 @@ import { readDeletedEvents, readForgotten, readRevisions } from './change-set.ts
 import { readChanges } from './changes.ts';
 import { readCommonValues } from './common-values.ts';
 import { allOf, type Condition, inRange, inScope, visibleOf, withCreation } from './conditions.ts';
-import { fragmentsPath, ImageFile } from './image-file.ts';
+import { fragmentsPath, ImageFile, readAbout } from './image-file.ts';
 import { readLedger } from './ledger.ts';
 import { readPointsSlices, readStandings, streamPoints } from './points-totals.ts';
 import { readRecords, readTextBytes } from './records.ts';
 import { readTables } from './tables.ts';
 import { readSlices, readTally, streamEvents } from './timeline.ts';
-import { HEAD_COLUMNS, headOf, type VersionHead } from './version-head.ts';
+import { decodeHead, encodeHead, HEAD_COLUMNS, headOf, type VersionHead } from './version-head.ts';
 
 /** Memory that DuckDB may use for queries of one version before it spills to disk. */
 const MEMORY_BYTES = 1024e6;
@@ -56,12 +56,22 @@ export interface VersionFile {
   release(): void;
 }
 
-/** Opens a version for reading. The dataset releases the file. Throws when the file is damaged. */
-export async function openVersionDataset(file: VersionFile): Promise<Dataset> {
-  const { path, spillFolder, release } = file;
+/**
+ * Opens a version for reading. The dataset releases the file. Throws when the file is damaged.
+ * `version`, if known: a small version with an image is opened only when something is read that is
+ * not in the image.
+ */
+export async function openVersionDataset(file: VersionFile, version?: string): Promise<Dataset> {
+  const { path, spillFolder, imagePath, release } = file;
+  const options = { readOnly: true, memoryBytes: MEMORY_BYTES, spillFolder };
   let database: Database | undefined;
   try {
-    database = await Database.open(path, { readOnly: true, memoryBytes: MEMORY_BYTES, spillFolder });
+    const about = version && imagePath && (await readAbout(imagePath, version));
+    if (about) {
+      const { head, format } = decodeHead(about);
+      return new VersionDataset(Database.openLater(path, options), head, format, file);
+    }
+    database = await Database.open(path, options);
     const asked = database;
     const format = await readFormat(async (sql) => await asked.rows(sql));
     return new VersionDataset(database, await readHead(database, format), format, file);
@@ -103,7 +113,7 @@ class VersionDataset implements Dataset {
     this.#release = release;
     this.version = head.version;
     if (imagePath !== undefined) {
-      this.image = new ImageFile(imagePath, head.version, path);
+      this.image = new ImageFile(imagePath, head.version, path, encodeHead(head, format));
       // A different release can render differently.
       const rendered = `${head.version} by ${readProductVersion()}`;
       this.fragmentImage = new ImageFile(fragmentsPath(imagePath), rendered, path);
@@ -115,6 +125,10 @@ class VersionDataset implements Dataset {
     this.counts = head.counts;
     this.lastSequence = head.lastSequence;
     this.kinds = head.kinds;
+  }
+
+  get isOpen(): boolean {
+    return this.#database.isOpen;
   }
 
   records<T extends RecordTable>(of: T): AsyncIterable<RecordColumns<T>> {

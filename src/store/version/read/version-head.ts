@@ -39,3 +39,19 @@ export function headOf(
     kinds: kinds.map(([type, action]) => ({ type: text(type), action: text(action) })),
   };
 }
+
+/** A head and the format of the file, as text. */
+export function encodeHead(head: VersionHead, format: number): string {
+  const { version, organization, lookups, userPointsKey: key, policy, counts, lastSequence, kinds } = head;
+  const ids = { id: String(organization.id), categoryId: String(organization.categoryId) };
+  return JSON.stringify({
+    ...{ format, version, organization: { ...organization, ...ids } },
+    ...{ lookups, userPointsKey: key, policy, counts, lastSequence, kinds },
+  });
+}
+
+export function decodeHead(encoded: string): { readonly head: VersionHead; readonly format: number } {
+  const { format, organization, ...head } = JSON.parse(encoded);
+  const ids = { id: BigInt(organization.id), categoryId: BigInt(organization.categoryId) };
+  return { format, head: { ...head, organization: { ...organization, ...ids } } };
+}
