@@ -41,6 +41,7 @@ function withoutHidden(plan: OrganizationPlan, model: Model, scope: Scope): Orga
     ...{ id: BigInt(place), type: event.type, action: event.action, owner_id: event.ownerId },
     ...{ actor_id: event.actorId, board_id: event.boardId },
     ...(event.pinId === undefined ? {} : { pin_id: event.pinId }),
+    ...(event.body === undefined ? {} : { body: event.body }),
     timestamp: new Date(event.timestampMs).toISOString(),
   }));
   const things = plan.bundles.map((bundle) => ({ ...bundle, events: [] }));
