@@ -152,10 +152,7 @@ export interface Dataset {
    */
   changesSince?(before: Dataset): Promise<DatasetChanges | undefined>;
 
-  /**
-   * False as long as the file of the version, or of the version in memory, has not been opened: a
-   * file that moves before cannot be opened later. Absent: there is no such file.
-   */
+  /** False until the file of the version is opened. Absent: there is no such file. */
   readonly isOpen?: boolean | undefined;
 
   /** Where the memory image of the version is kept; absent if it has none. */

@@ -36,8 +36,8 @@ export interface ImagePlace {
   /** The size of the image in bytes, before it is verified; undefined if there is none. */
   size(): Promise<number | undefined>;
   /**
-   * The arrays are in shared memory that can grow, for later versions. Undefined if there is no
-   * image of this version, or if it is damaged or has a different format.
+   * The arrays are in shared memory that can grow, for later versions, unless the image is small.
+   * Undefined if there is no image of this version, or if it is damaged or has a different format.
    */
   read(memoryFor?: MemoryFor): Promise<Image | undefined>;
   /** In time slices. Does nothing if there is one already, no room for it, or no permission. */

@@ -11,7 +11,10 @@ const COLUMN_SPLITS = ['action', 'type', 'board', 'role', 'class_role'] as const
 export const SPLITS = [...COLUMN_SPLITS, 'lms'] as const;
 type Split = (typeof COLUMN_SPLITS)[number];
 
-/** By value of a column: a group. Few groups are bytes, more of which fit into a cache. */
+/**
+ * By value of a column: a group. With few groups, each is one byte, so that more of them fit into a
+ * cache.
+ */
 export type GroupOf = Uint8Array | Int32Array;
 
 interface GroupedValues {

@@ -139,7 +139,7 @@ async function growIds({ byId }: IdIndex, records: Users | Boards): Promise<IdIn
   return await IdIndex.of(records, await editIntegers(insertionsBefore(byId.length, places), byId, added));
 }
 
-/** The earlier version, which names that are not read need, is closed sooner. */
+/** Names that have not been read need the earlier version, which is closed first. */
 async function growUserNames({ userNames }: Holdings, { hasUsers }: DatasetChanges, stored: Dataset) {
   return hasUsers || !userNames.areRead ? await UserNames.of(stored) : userNames;
 }

@@ -7,7 +7,7 @@ import {
   type ImageArray,
   type ImagePieces,
   ImageReader,
-  imageBytes,
+  piecesOf,
   textArrays,
 } from '../image.ts';
 import type { EventTally } from '../query.ts';
@@ -60,9 +60,13 @@ export function imageOf(holdings: Holdings): ImagePieces {
   return new Map(arrays);
 }
 
-/** The memory that the data of a version takes, without the names of boards and users in an LMS. */
+/**
+ * The memory that the data of a version takes, without the names of boards and users in an LMS. An
+ * array that is a part of some memory keeps all of it.
+ */
 export function heldBytes(held: Holdings): number {
-  return imageBytes(imageOf(held));
+  const memories = new Set([...imageOf(held).values()].flatMap(piecesOf).map(({ buffer }) => buffer));
+  return [...memories].reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
 /** Throws if the image lacks something. `stored` is the version of the image. */
@@ -84,7 +88,7 @@ export async function holdingsOf(image: Image, stored: Dataset): Promise<Holding
     users,
     boards,
     boardNames: await readBoardNames(records.boards),
-    // They alone would open the file of the version.
+    // Reading them would open the file of the version.
     userNames: stored.isOpen === false ? UserNames.later(stored) : await UserNames.of(stored),
     visibility,
     timeline: new ResidentTimeline(

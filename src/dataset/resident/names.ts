@@ -42,11 +42,13 @@ class Names {
 type UsersByName = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 export class UserNames {
-  readonly #read: () => Promise<UsersByName>;
-  #names: Promise<UsersByName> | undefined;
+  /** The version to read them from; absent once they are read. */
+  #stored: Dataset | undefined;
+  #names: UsersByName = new Map();
+  #reading: Promise<void> | undefined;
 
   private constructor(stored: Dataset) {
-    this.#read = () => readNames(stored.tables().properties());
+    this.#stored = stored;
   }
 
   /** The names in a version, read now. */
@@ -56,13 +58,13 @@ export class UserNames {
     return names;
   }
 
-  /** The same, read when the first one is looked up. `stored` must stay open. */
+  /** Reads the names at the first lookup, until which `stored` must stay open. */
   static later(stored: Dataset): UserNames {
     return new UserNames(stored);
   }
 
   get areRead(): boolean {
-    return this.#names !== undefined;
+    return this.#stored === undefined;
   }
 
   async find(property: string, value: string): Promise<number | undefined> {
@@ -70,11 +72,18 @@ export class UserNames {
   }
 
   async all(): Promise<UsersByName> {
-    this.#names ??= this.#read().catch((error: unknown) => {
-      this.#names = undefined;
-      throw error;
+    const stored = this.#stored;
+    if (stored === undefined) return this.#names;
+    this.#reading ??= this.#read(stored).finally(() => {
+      this.#reading = undefined;
     });
-    return await this.#names;
+    await this.#reading;
+    return this.#names;
+  }
+
+  async #read(stored: Dataset): Promise<void> {
+    this.#names = await readNames(stored.tables().properties());
+    this.#stored = undefined;
   }
 }
 

@@ -241,9 +241,7 @@ export class Datasets {
     this.#impaired.clear(former);
     if (impairment !== undefined) this.#impaired.note(organization, impairment);
     // A version that is read from its file needs the folder of the file, which has moved.
-    if (current === undefined) return;
-    const { timeline, isOpen } = current.dataset;
-    if (timeline !== undefined && isOpen !== false) return;
+    if (current === undefined || current.dataset.timeline !== undefined) return;
     served.current = undefined;
     void this.#retire(served, current);
   }

@@ -1,4 +1,5 @@
 /** One DuckDB file: opens it with restricted access, runs queries, and reads typed columns. */
+import { closeSync, openSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import {
   BIGINT,
@@ -45,14 +46,16 @@ const ROWS_AT_ONCE = 128;
 
 export class Database {
   readonly #open: () => Promise<DuckDBInstance>;
+  readonly #release: () => void;
   /** Absent before the first query. */
   #opening: Promise<DuckDBInstance> | undefined;
   #instance: DuckDBInstance | undefined;
   readonly #idle: DuckDBConnection[] = [];
   #closed = false;
 
-  private constructor(open: () => Promise<DuckDBInstance>) {
+  private constructor(open: () => Promise<DuckDBInstance>, release = () => {}) {
     this.#open = open;
+    this.#release = release;
   }
 
   /**
@@ -65,12 +68,18 @@ export class Database {
     return database;
   }
 
-  /** As `open`, with the first query. If the file cannot be opened, queries fail as if damaged. */
-  static openLater(path: string, options: DatabaseOptions): Database {
-    return new Database(() =>
-      openFile(path, options).catch((error: unknown) => {
-        throw unreadable(error);
-      }),
+  /**
+   * Like `open`, but opens the file at the first query. If that fails, the query fails. The file
+   * can be renamed, replaced or deleted before. Undefined on systems where that is not possible.
+   */
+  static openLater(path: string, options: DatabaseOptions): Database | undefined {
+    if (process.platform !== 'linux') return undefined;
+    const descriptor = openSync(path, 'r');
+    // DuckDB looks for a write-ahead log beside the file itself, so the access is restricted only
+    // when the file is open.
+    return new Database(
+      () => openFile(`/proc/self/fd/${descriptor}`, { ...options, attached: {} }),
+      () => closeSync(descriptor),
     );
   }
 
@@ -79,14 +88,15 @@ export class Database {
   }
 
   async #opened(): Promise<DuckDBInstance> {
+    if (this.#closed) throw new Error('a version is read after it was closed');
     this.#opening ??= this.#open().catch((error: unknown) => {
       this.#opening = undefined;
       throw error;
     });
     const instance = await this.#opening;
-    if (this.#instance === undefined && this.#closed) instance.closeSync();
-    this.#instance ??= instance;
-    return this.#instance;
+    if (this.#closed && this.#instance === undefined) instance.closeSync();
+    else this.#instance = instance;
+    return instance;
   }
 
   /**
@@ -103,7 +113,7 @@ export class Database {
 
   /** The chunks of a result of any size, as they are produced; only a few are in memory at once. */
   async *stream(sql: string, parameters: StatementParameters = {}): AsyncGenerator<DuckDBDataChunk> {
-    const connection = this.#idle.pop() ?? (await this.connect());
+    const connection = await this.#take();
     let drained = false;
     try {
       const result = await connection.stream(sql, ...bound(parameters));
@@ -135,10 +145,19 @@ export class Database {
     this.#closed = true;
     for (const connection of this.#idle.splice(0)) connection.closeSync();
     this.#instance?.closeSync();
+    this.#release();
+  }
+
+  async #take(): Promise<DuckDBConnection> {
+    try {
+      return this.#idle.pop() ?? (await this.connect());
+    } catch (error) {
+      throw describeDamage(error);
+    }
   }
 
   async #lend<T>(use: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
-    const connection = this.#idle.pop() ?? (await this.connect());
+    const connection = await this.#take();
     try {
       return await use(connection);
     } catch (error) {
@@ -186,7 +205,12 @@ async function attach(instance: DuckDBInstance, files: Readonly<Record<string, s
  */
 function describeDamage(error: unknown): unknown {
   if (
-    !(error instanceof Error && /^IO Error: (?:Corrupt database file|Could not read)/.test(error.message))
+    !(
+      error instanceof Error &&
+      /^IO Error: (?:Corrupt database file|Could not read|The file .* is not a valid DuckDB)/.test(
+        error.message,
+      )
+    )
   ) {
     return error;
   }

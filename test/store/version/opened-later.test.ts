@@ -1,6 +1,6 @@
 /** A small version with a memory image is served without opening its file (decision 81). */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -15,7 +15,9 @@ import { idsOf, openPublished, publishRecords, WORLD } from '../../dataset/small
 const ALL = { scope: FULL_SCOPE, range: {} };
 const LMS_NAME = { by: 'lms', property: 'sis', value: 'B-1' } as const;
 
-describe('a small version with an image', () => {
+const LINUX = { skip: process.platform !== 'linux' && 'a version is opened later only on Linux' };
+
+describe('a small version with an image', LINUX, () => {
   let folder: string;
   let store: VersionStore;
   beforeEach(async () => {
@@ -79,6 +81,40 @@ describe('a small version with an image', () => {
     await before.close();
     assert.equal(await grown?.findUser(FULL_SCOPE, LMS_NAME), 2);
     await grown?.close();
+  });
+
+  for (const [what, change] of Object.entries({
+    deleted: () => rm(path()),
+    replaced: async () => {
+      await store.createOrganization('other', {});
+      await publishRecords(store, 'other', {
+        users: [{ id: 9n, email: 'n@x.example', lms: { sis: 'B-1' } }],
+      });
+      await rename(path().replace('school', 'other'), path());
+    },
+    'in a folder that was renamed': () =>
+      rename(join(folder, 'organizations', 'school'), join(folder, 'organizations', 'moved')),
+  })) {
+    it(`is opened as it was if its file is ${what} before`, async () => {
+      const dataset = await loadDataset(await openPublished(store, 'school'), () => undefined);
+      await change();
+      assert.equal(dataset.isOpen, false);
+      assert.equal(await dataset.findUser(FULL_SCOPE, LMS_NAME), 2);
+      await dataset.close();
+    });
+  }
+
+  it('closes its file, opened or not', async () => {
+    const openFiles = async () => (await readdir('/proc/self/fd')).length;
+    const before = await openFiles();
+    for (const asks of [false, true]) {
+      const dataset = await loadDataset(await openPublished(store, 'school'), () => undefined);
+      const ledger = () => dataset.ledger({ scope: FULL_SCOPE, board: 1, user: 1 });
+      if (asks) await ledger();
+      await dataset.close();
+      await assert.rejects(ledger);
+    }
+    assert.equal(await openFiles(), before);
   });
 
   it('fails as damaged once its damaged file is opened, and not before', async () => {

@@ -65,7 +65,9 @@ export const NO_ALTERED_EVENTS = 'TABLE altered_events AS SELECT 0 AS sequence L
 async function changeBodies(connection: DuckDBConnection, lastSequence: number): Promise<number> {
   const altered = await fillTemporary(connection, 'altered_events', ALTERED);
   const [all] = await countRows(connection, ['events']);
-  if (altered > all * MOST_UPDATED) await rewriteOrdered(connection, 'events', withNewBodies);
+  const [[bytes] = []] = await runRows(connection, 'SELECT sum(strlen(body)) FROM altered_events');
+  const areMany = altered > all * MOST_UPDATED || Number(bytes ?? 0) > MOST_UPDATED_BYTES;
+  if (areMany) await rewriteOrdered(connection, 'events', withNewBodies);
   else await connection.run(UPDATED);
   const [changed] = await countRows(connection, [`(FROM altered_events WHERE sequence <= ${lastSequence})`]);
   return changed;
@@ -73,6 +75,7 @@ async function changeBodies(connection: DuckDBConnection, lastSequence: number):
 
 /** An update keeps what it writes in memory, so with more rows the table is written again. */
 const MOST_UPDATED = 1 / 16;
+const MOST_UPDATED_BYTES = 64e6;
 
 const UPDATED = 'UPDATE events e SET body = a.body FROM altered_events a WHERE a.sequence = e.sequence';
 

@@ -21,7 +21,7 @@ import { freeDiskBytes } from '../../../system/free-disk.ts';
 import { slice } from '../../../system/time-slice.ts';
 import { writeWhole } from '../../../system/write-whole.ts';
 
-/** Increment when the arrays or their meaning change: servers then write new images. */
+/** Increment when the arrays, the head, or their meaning change: servers then write new images. */
 const FORMAT = 2;
 
 interface ArrayType {
@@ -55,7 +55,7 @@ interface Header {
   /** The version that it is the image of, and for fragments what rendered them. */
   readonly version: string;
   readonly arrays: readonly { readonly name: string; readonly type: string; readonly length: number }[];
-  /** What its writer says about the version, and the SHA-256 of that. */
+  /** The head of the version, and the SHA-256 of that. */
   readonly about?: { readonly text: string; readonly digest: string };
 }
 

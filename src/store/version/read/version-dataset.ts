@@ -25,7 +25,7 @@ import type { Scope } from '../../../domain/scope.ts';
 import { clockOf, type Unseen } from '../../../domain/user-clocks.ts';
 import { AsyncMemo } from '../../../system/async-memo.ts';
 import { readProductVersion } from '../../../system/product-version.ts';
-import { Database, joinedIntegers, type StatementParameters } from '../database.ts';
+import { Database, type DatabaseOptions, joinedIntegers, type StatementParameters } from '../database.ts';
 import { hasClocks, hasHistory, readFormat, tableOf } from '../publish/schema.ts';
 import { readDeletedEvents, readForgotten, readRevisions } from './change-set.ts';
 import { readChanges } from './changes.ts';
@@ -62,16 +62,12 @@ export interface VersionFile {
  * not in the image.
  */
 export async function openVersionDataset(file: VersionFile, version?: string): Promise<Dataset> {
-  const { path, spillFolder, imagePath, release } = file;
-  const options = { readOnly: true, memoryBytes: MEMORY_BYTES, spillFolder };
+  const { path, release } = file;
   let database: Database | undefined;
   try {
-    const about = version && imagePath && (await readAbout(imagePath, version));
-    if (about) {
-      const { head, format } = decodeHead(about);
-      return new VersionDataset(Database.openLater(path, options), head, format, file);
-    }
-    database = await Database.open(path, options);
+    const later = version === undefined ? undefined : await openLater(file, version);
+    if (later !== undefined) return later;
+    database = await Database.open(path, optionsFor(file));
     const asked = database;
     const format = await readFormat(async (sql) => await asked.rows(sql));
     return new VersionDataset(database, await readHead(database, format), format, file);
@@ -80,6 +76,24 @@ export async function openVersionDataset(file: VersionFile, version?: string): P
     release();
     throw error;
   }
+}
+
+async function openLater(file: VersionFile, version: string): Promise<Dataset | undefined> {
+  const { path, imagePath } = file;
+  if (imagePath === undefined) return undefined;
+  // Before its image is read: a different version with the same path would have no image yet.
+  const database = Database.openLater(path, optionsFor(file));
+  const about = database && (await readAbout(imagePath, version));
+  if (database === undefined || about === undefined) {
+    database?.close();
+    return undefined;
+  }
+  const { head, format } = decodeHead(about);
+  return new VersionDataset(database, head, format, file);
+}
+
+function optionsFor({ spillFolder }: VersionFile): DatabaseOptions {
+  return { readOnly: true, memoryBytes: MEMORY_BYTES, spillFolder };
 }
 
 class VersionDataset implements Dataset {
