@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, it } from 'node:test';
 import { addEventRows, eventRowsOf, makeEventRows } from '../../../src/dataset/event-rows.ts';
 import type { Image } from '../../../src/dataset/image.ts';
-import { ImageFile, readAbout } from '../../../src/store/version/read/image-file.ts';
+import { hasSmallImage, ImageFile, readAbout } from '../../../src/store/version/read/image-file.ts';
 import { killRounds, momentsToKill, tellSeed } from '../../killing.ts';
 import '../../without-coverage.ts';
 
@@ -69,26 +69,29 @@ it('has its events in memory that can grow, if it is large', async () => {
   assert.equal(extended.words.buffer, words.buffer);
 });
 
-it('says what was said about the version, if it is small and that is not damaged', async () => {
+it('has the head of the version, unless that is long or damaged', async () => {
   const about = JSON.stringify({ title: 'Café' });
   const path = join(folder, '4.image');
   await new ImageFile(path, 'one', versionPath, about).write(IMAGE);
   assert.equal(await readAbout(path, 'one'), about);
   assert.equal(await readAbout(path, 'two'), undefined);
+  assert.equal(await hasSmallImage(path), true);
   const bytes = await readFile(path);
   bytes[bytes.indexOf('Caf')]! ^= 0x01;
   await writeFile(path, bytes);
   assert.equal(await readAbout(path, 'one'), undefined);
-  for (const [name, said, image] of [
-    ['long', 'x'.repeat(20_000), IMAGE],
-    ['large', about, new Map([['bytes', new Uint8Array(LARGE_BYTES)]])],
-    ['silent', '', IMAGE],
+  for (const [name, said] of [
+    ['long', 'x'.repeat(20_000)],
+    ['silent', ''],
   ] as const) {
     const other = new ImageFile(join(folder, `${name}.image`), 'one', versionPath, said);
-    await other.write(image);
+    await other.write(IMAGE);
     assert.equal(await readAbout(join(folder, `${name}.image`), 'one'), undefined, name);
-    assert.deepEqual(await other.read(), image);
+    assert.deepEqual(await other.read(), IMAGE);
   }
+  await imageOf('one', 'large.image').write(new Map([['bytes', new Uint8Array(LARGE_BYTES)]]));
+  assert.equal(await hasSmallImage(join(folder, 'large.image')), false);
+  assert.equal(await hasSmallImage(join(folder, 'none.image')), false);
 });
 
 it('is written once, and is not that of a different version', async () => {

@@ -129,11 +129,16 @@ export class ImageFile implements ImagePlace {
   }
 }
 
-/** What a small image of a version says about it; undefined if it says nothing, or is damaged. */
+/** Whether there is an image of at most `SMALL_BYTES`. */
+export async function hasSmallImage(path: string): Promise<boolean> {
+  const { size = Number.POSITIVE_INFINITY } = (await stat(path).catch(() => undefined)) ?? {};
+  return size <= SMALL_BYTES;
+}
+
+/** The head in an image of the version; undefined if it has none, or is damaged. */
 export async function readAbout(path: string, version: string): Promise<string | undefined> {
   try {
     await using file = await open(path, 'r');
-    if ((await file.stat()).size > SMALL_BYTES) return undefined;
     const about = (await readHeader(file, version))?.value.about;
     return about !== undefined && about.digest === digestOf(about.text) ? about.text : undefined;
   } catch {
