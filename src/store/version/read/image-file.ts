@@ -201,28 +201,56 @@ async function readImage(
   );
   if ((await file.stat()).size !== expected) return undefined;
   const hash = createHash('sha256').update(header.bytes);
+  const source = { file, hash, arrays: header.value.arrays, at: header.bytes.length };
+  const image =
+    memoryFor === undefined && expected <= SMALL_BYTES
+      ? await readTogether(source, expected - DIGEST_BYTES)
+      : await readApart(source, memoryFor);
+  return image !== undefined && (await isWhole(file, hash, expected)) ? image : undefined;
+}
+
+interface ArraysInFile {
+  readonly file: FileHandle;
+  readonly hash: Hash;
+  readonly arrays: Header['arrays'];
+  /** The position of the first one. */
+  readonly at: number;
+}
+
+/** All arrays in one memory; they end at `end`. Undefined if the file ends before. */
+async function readTogether(
+  { file, hash, arrays, at }: ArraysInFile,
+  end: number,
+): Promise<Image | undefined> {
+  const memory = new SharedArrayBuffer(end - at);
+  if (!(await readPart(file, hash, new Uint8Array(memory), at))) return undefined;
   const image = new Map<string, ImageArray>();
-  let at = header.bytes.length;
-  if (memoryFor === undefined && expected <= SMALL_BYTES) {
-    const memory = new SharedArrayBuffer(expected - DIGEST_BYTES - at);
-    if (!(await readPart(file, hash, new Uint8Array(memory), at))) return undefined;
-    let from = 0;
-    for (const [place, { name, type, length }] of header.value.arrays.entries()) {
-      image.set(name, new TYPES[type]!(memory, from, length));
-      from += lengths[place]! + paddingOf(lengths[place]!);
-    }
-    return (await isWhole(file, hash, expected)) ? image : undefined;
+  let from = 0;
+  for (const array of arrays) {
+    image.set(array.name, new TYPES[array.type]!(memory, from, array.length));
+    const bytes = byteLengthOf(array);
+    from += bytes + paddingOf(bytes);
   }
-  for (const [place, { name, type, length }] of header.value.arrays.entries()) {
-    const bytes = lengths[place]!;
-    const memory = memoryFor?.(name, bytes) ?? growableMemory(bytes);
+  return image;
+}
+
+/** Each array in a memory of its own. Undefined if the file ends before. */
+async function readApart(
+  { file, hash, arrays, at: first }: ArraysInFile,
+  memoryFor: MemoryFor | undefined,
+): Promise<Image | undefined> {
+  const image = new Map<string, ImageArray>();
+  let at = first;
+  for (const array of arrays) {
+    const bytes = byteLengthOf(array);
+    const memory = memoryFor?.(array.name, bytes) ?? growableMemory(bytes);
     const padding = new Uint8Array(paddingOf(bytes));
     if (!(await readPart(file, hash, new Uint8Array(memory, 0, bytes), at))) return undefined;
     if (!(await readPart(file, hash, padding, at + bytes))) return undefined;
-    image.set(name, new TYPES[type]!(memory, 0, length));
+    image.set(array.name, new TYPES[array.type]!(memory, 0, array.length));
     at += bytes + padding.length;
   }
-  return (await isWhole(file, hash, expected)) ? image : undefined;
+  return image;
 }
 
 /** Whether the file of `size` bytes ends with the digest of what was read. */
