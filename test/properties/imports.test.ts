@@ -15,6 +15,7 @@ import {
   loadFiles,
   openDeployment,
 } from '../model/deployment.ts';
+import { absorb } from '../model/model.ts';
 import { runs } from '../model/runs.ts';
 
 describe('imports', () => {
@@ -46,16 +47,22 @@ describe('imports', () => {
 
   it('add each event once, however often and in whatever order bundles repeat it', async () => {
     const property = fc.asyncProperty(organizationArbitrary, async (plan) => {
-      const { organization } = await installPlan(deployment, plan);
+      const { organization, model } = await installPlan(deployment, plan);
       const key = await deployment.makeKey(organization);
       const read = () => get(`${deployment.url}/a/v1/events`, key);
       const once = await read();
       let isPublished = false;
+      let held = model;
       for (const { events } of plan.bundles.filter((bundle) => bundle.events.length > 0)) {
-        const { published, changes } = await deployment.load(organization, { ...EMPTY_BUNDLE, events });
-        assert.equal(changes?.events.added, 0);
+        const repeated = { ...EMPTY_BUNDLE, events };
+        const next = absorb(held, repeated);
+        const { published, changes } = await deployment.load(organization, repeated);
+        assert.equal(changes?.events.added, next.events.length - held.events.length);
         isPublished ||= published;
+        held = next;
       }
+      // An event that had the id of one of somebody who was forgotten later is new now.
+      if (held.events.length > model.events.length) return;
       let often = await read();
       while (isPublished && often.headers.get('etag') === once.headers.get('etag')) {
         await delay(20);
