@@ -7,7 +7,7 @@ import {
   type ImageArray,
   type ImagePieces,
   ImageReader,
-  piecesOf,
+  imageBytes,
   textArrays,
 } from '../image.ts';
 import type { EventTally } from '../query.ts';
@@ -60,13 +60,9 @@ export function imageOf(holdings: Holdings): ImagePieces {
   return new Map(arrays);
 }
 
-/**
- * The memory that the data of a version takes, without the names of boards and users in an LMS. An
- * array that is a part of some memory keeps all of it.
- */
+/** The memory that the data of a version takes, without the names of boards and users in an LMS. */
 export function heldBytes(held: Holdings): number {
-  const memories = new Set([...imageOf(held).values()].flatMap(piecesOf).map(({ buffer }) => buffer));
-  return [...memories].reduce((sum, { byteLength }) => sum + byteLength, 0);
+  return imageBytes(imageOf(held));
 }
 
 /** Throws if the image lacks something. `stored` is the version of the image. */
