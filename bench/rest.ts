@@ -1,12 +1,12 @@
 /**
  * Waits for what servers still do after their first responses, such as making or reading the
- * fragments of all records. On systems other than Linux it does not wait.
+ * fragments of all records. On systems other than Linux it waits for three seconds.
  */
 import { setTimeout } from 'node:timers/promises';
 import { askOnce, type Bed } from './bed.ts';
 import { readProcessTree, readText } from './memory.ts';
 
-/** After this number of small responses a server makes the fragments of all records. */
+/** After this number of small responses a process makes the fragments of all records. */
 const RESPONSES = 8;
 
 const LOOK_EVERY_MS = 1_000;
@@ -17,7 +17,8 @@ const SECONDS_AT_REST = 3;
 const MOST_SECONDS = 120;
 
 export async function askForFragments(bed: Bed, signal: AbortSignal): Promise<void> {
-  for (let response = 0; response < RESPONSES; response++) await askOnce(bed, signal);
+  const processes = readProcessTree(bed.server.pid).length;
+  for (let response = 0; response < RESPONSES * processes; response++) await askOnce(bed, signal);
 }
 
 /** Throws if a process is still busy after two minutes. */

@@ -50,7 +50,7 @@ export const TABLES = {
   },
   import: {
     title: 'Import',
-    note: 'Each time is that of the whole command. "1,000 more events" fall into the time range of the data; "1,000 latest events" come after it. The "first" import of more events has no spare file. "Taken up" is the time from the end of the import until a server with one worker shows them. "On disk" is the file of the version.',
+    note: 'Times are those of whole commands. "1,000 more events" lie within the time range of the data, "1,000 latest events" after it. The first import of more events has no spare file. "Taken up": the time from the end of an import until a server with one worker shows its events. "On disk": the file of the version.',
     header: ['data', 'what', 'events/s', 'time', 'taken up', 'peak memory', 'on disk'],
   },
   start: {

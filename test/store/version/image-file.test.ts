@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, it } from 'node:test';
 import { addEventRows, eventRowsOf, makeEventRows } from '../../../src/dataset/event-rows.ts';
 import type { Image } from '../../../src/dataset/image.ts';
-import { hasSmallImage, ImageFile, readAbout } from '../../../src/store/version/read/image-file.ts';
+import { hasSmallImage, ImageFile, readImageHead } from '../../../src/store/version/read/image-file.ts';
 import { killRounds, momentsToKill, tellSeed } from '../../killing.ts';
 import '../../without-coverage.ts';
 
@@ -70,23 +70,23 @@ it('has its events in memory that can grow, if it is large', async () => {
 });
 
 it('has the head of the version, unless that is long or damaged', async () => {
-  const about = JSON.stringify({ title: 'Café' });
+  const head = JSON.stringify({ title: 'Café' });
   const path = join(folder, '4.image');
-  await new ImageFile(path, 'one', versionPath, about).write(IMAGE);
-  assert.equal(await readAbout(path, 'one'), about);
-  assert.equal(await readAbout(path, 'two'), undefined);
+  await new ImageFile(path, 'one', versionPath, head).write(IMAGE);
+  assert.equal(await readImageHead(path, 'one'), head);
+  assert.equal(await readImageHead(path, 'two'), undefined);
   assert.equal(await hasSmallImage(path), true);
   const bytes = await readFile(path);
   bytes[bytes.indexOf('Caf')]! ^= 0x01;
   await writeFile(path, bytes);
-  assert.equal(await readAbout(path, 'one'), undefined);
-  for (const [name, said] of [
+  assert.equal(await readImageHead(path, 'one'), undefined);
+  for (const [name, long] of [
     ['long', 'x'.repeat(20_000)],
     ['silent', ''],
   ] as const) {
-    const other = new ImageFile(join(folder, `${name}.image`), 'one', versionPath, said);
+    const other = new ImageFile(join(folder, `${name}.image`), 'one', versionPath, long);
     await other.write(IMAGE);
-    assert.equal(await readAbout(join(folder, `${name}.image`), 'one'), undefined, name);
+    assert.equal(await readImageHead(join(folder, `${name}.image`), 'one'), undefined, name);
     assert.deepEqual(await other.read(), IMAGE);
   }
   await imageOf('one', 'large.image').write(new Map([['bytes', new Uint8Array(LARGE_BYTES)]]));

@@ -44,8 +44,8 @@ const ROOM = 2;
 /** Hashing this much takes a millisecond or two. */
 const PIECE_BYTES = 2 * 1024 * 1024;
 const MOST_HEADER_BYTES = 64 * 1024;
-/** Longer texts about the version are left out of the header. */
-const MOST_ABOUT = 16 * 1024;
+/** A longer head of a version is left out. */
+const MOST_HEAD_LENGTH = 16 * 1024;
 /** The arrays of an image of at most this size share their memory. */
 const SMALL_BYTES = 32 * 1024 * 1024;
 
@@ -56,7 +56,7 @@ interface Header {
   readonly version: string;
   readonly arrays: readonly { readonly name: string; readonly type: string; readonly length: number }[];
   /** The head of the version, and the SHA-256 of that. */
-  readonly about?: { readonly text: string; readonly digest: string };
+  readonly head?: { readonly text: string; readonly digest: string };
 }
 
 /** The image of fragments, beside that of the version. */
@@ -68,17 +68,17 @@ export class ImageFile implements ImagePlace {
   readonly #path: string;
   readonly #version: string;
   readonly #versionPath: string;
-  readonly #about: string;
+  readonly #head: string;
 
   /**
    * `versionPath` is the file of the version; an image of a different `version` is not read.
-   * `about`: what `readAbout` returns.
+   * `head`: what `readImageHead` returns; empty for none.
    */
-  constructor(path: string, version: string, versionPath: string, about = '') {
+  constructor(path: string, version: string, versionPath: string, head = '') {
     this.#path = path;
     this.#version = version;
     this.#versionPath = versionPath;
-    this.#about = about;
+    this.#head = head;
   }
 
   async size(): Promise<number | undefined> {
@@ -104,7 +104,7 @@ export class ImageFile implements ImagePlace {
       await this.#removePartial();
       if (freeDiskBytes(dirname(this.#path)) < ROOM * imageBytes(image)) return;
       await using file = await open(partial, 'wx', 0o600);
-      await writeImage(file, this.#version, image, this.#about);
+      await writeImage(file, this.#version, image, this.#head);
       await file.sync();
       await rename(partial, this.#path);
     } catch {
@@ -136,11 +136,11 @@ export async function hasSmallImage(path: string): Promise<boolean> {
 }
 
 /** The head in an image of the version; undefined if it has none, or is damaged. */
-export async function readAbout(path: string, version: string): Promise<string | undefined> {
+export async function readImageHead(path: string, version: string): Promise<string | undefined> {
   try {
     await using file = await open(path, 'r');
-    const about = (await readHeader(file, version))?.value.about;
-    return about !== undefined && about.digest === digestOf(about.text) ? about.text : undefined;
+    const head = (await readHeader(file, version))?.value.head;
+    return head !== undefined && head.digest === digestOf(head.text) ? head.text : undefined;
   } catch {
     return undefined;
   }
@@ -154,17 +154,17 @@ async function writeImage(
   file: FileHandle,
   version: string,
   image: ImagePieces,
-  about: string,
+  head: string,
 ): Promise<void> {
   const arrays = Array.from(image, ([name, array]) => {
     const pieces = piecesOf(array);
     const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
     return { name, type: pieces[0]![Symbol.toStringTag], length };
   });
-  const isSaid = about.length > 0 && about.length <= MOST_ABOUT;
+  const hasHead = head.length > 0 && head.length <= MOST_HEAD_LENGTH;
   const header: Header = {
     ...{ format: FORMAT, endianness: endianness(), version, arrays },
-    ...(isSaid && { about: { text: about, digest: digestOf(about) } }),
+    ...(hasHead && { head: { text: head, digest: digestOf(head) } }),
   };
   const hash = createHash('sha256');
   await writePart(file, hash, padded(`${JSON.stringify(header)}\n`));

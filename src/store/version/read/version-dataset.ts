@@ -31,7 +31,7 @@ import { readDeletedEvents, readForgotten, readRevisions } from './change-set.ts
 import { readChanges } from './changes.ts';
 import { readCommonValues } from './common-values.ts';
 import { allOf, type Condition, inRange, inScope, visibleOf, withCreation } from './conditions.ts';
-import { fragmentsPath, hasSmallImage, ImageFile, readAbout } from './image-file.ts';
+import { fragmentsPath, hasSmallImage, ImageFile, readImageHead } from './image-file.ts';
 import { readLedger } from './ledger.ts';
 import { readPointsSlices, readStandings, streamPoints } from './points-totals.ts';
 import { readRecords, readTextBytes } from './records.ts';
@@ -83,12 +83,12 @@ async function openLater(file: VersionFile, version: string): Promise<Dataset | 
   if (imagePath === undefined || !(await hasSmallImage(imagePath))) return undefined;
   // Before its image is read: a different version with the same path would have no image yet.
   const database = Database.openLater(path, optionsFor(file));
-  const about = database && (await readAbout(imagePath, version));
-  if (database === undefined || about === undefined) {
+  const encoded = database && (await readImageHead(imagePath, version));
+  if (database === undefined || encoded === undefined) {
     database?.close();
     return undefined;
   }
-  const { head, format } = decodeHead(about);
+  const { head, format } = decodeHead(encoded);
   return new VersionDataset(database, head, format, file);
 }
 
