@@ -41,6 +41,12 @@ const ROW_GROUP = 122_880;
 /** The fixed size of a version file, about 5 MB, and fewer events than a row group. */
 const ONE_THREAD_BYTES = 8 * 1024 * 1024;
 
+/**
+ * The rows of up to this number of boards or users are looked for in the row groups that can have
+ * them, and not in a whole table. DuckDB's default is 50.
+ */
+const VALUES_TO_LOOK_FOR = '1000';
+
 /** Rows between two checks of the time slice. */
 const ROWS_AT_ONCE = 128;
 
@@ -177,6 +183,7 @@ async function openFile(path: string, options: DatabaseOptions): Promise<DuckDBI
     memory_limit: inMegabytes(options.memoryBytes),
     temp_directory: options.spillFolder,
     autoinstall_known_extensions: 'false',
+    dynamic_or_filter_threshold: VALUES_TO_LOOK_FOR,
     ...(options.attached === undefined ? { enable_external_access: 'false' } : {}),
   });
   if (options.attached !== undefined) await attach(instance, options.attached);
