@@ -68,8 +68,8 @@ async function checkFile(
   { version, remedy }: Expected,
   report: CheckReport,
 ): Promise<void> {
-  const path = versions.file(publication);
-  const release = versions.registerReader(publication);
+  const file = await versions.read(publication);
+  const { path } = file;
   try {
     const isAsPublished = await versions.isAsPublished(publication, report.onBytes);
     if (isAsPublished === undefined) {
@@ -79,8 +79,7 @@ async function checkFile(
     } else if (!isAsPublished) {
       report.damage(`${path} is not what was published. ${remedy}`);
     }
-    const spillFolder = versions.spillFolder('reading');
-    const checked = await checkVersion({ path, spillFolder, release: () => undefined });
+    const checked = await checkVersion(file);
     for (const problem of checked.problems) report.damage(`In ${path} ${problem}. ${remedy}`);
     if (version !== undefined && checked.version !== version) {
       report.damage(`${path} is the version ${checked.version} instead of ${version}. ${remedy}`);
@@ -88,6 +87,6 @@ async function checkFile(
   } catch (error) {
     report.damage(`${path} cannot be read (${reasonOf(error)}). ${remedy}`);
   } finally {
-    release();
+    file.release();
   }
 }

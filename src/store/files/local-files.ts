@@ -58,7 +58,7 @@ export class LocalFiles implements VersionFiles {
   async current({ name, publication }: CatalogEntry): Promise<VersionFile | undefined> {
     if (publication === undefined) return undefined;
     const versions = this.#versions(name);
-    return { ...fileOf(versions, publication), imagePath: versions.image(publication) };
+    return { ...(await versions.read(publication)), imagePath: versions.image(publication) };
   }
 
   async kept({ name, publication }: CatalogEntry): Promise<readonly number[]> {
@@ -67,7 +67,7 @@ export class LocalFiles implements VersionFiles {
   }
 
   async file({ name }: CatalogEntry, publication: number): Promise<VersionFile> {
-    return fileOf(this.#versions(name), publication);
+    return await this.#versions(name).read(publication);
   }
 
   async begin(name: string, options: BeginOptions): Promise<NextVersion> {
@@ -375,12 +375,4 @@ function isBeingRead(name: string): AppError {
 interface StoredCopy extends Copy {
   readonly versions: VersionFolder;
   readonly release: () => void;
-}
-
-function fileOf(versions: VersionFolder, publication: number): VersionFile {
-  return {
-    path: versions.file(publication),
-    spillFolder: versions.spillFolder('reading'),
-    release: versions.registerReader(publication),
-  };
 }

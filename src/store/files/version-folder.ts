@@ -11,6 +11,7 @@ import { namesIn, readIfExists } from '../../system/if-exists.ts';
 import { synchronize } from '../../system/synchronize.ts';
 import { type DigestedFile, digestsOf } from '../chunks/chunk-digests.ts';
 import { KEPT_VERSIONS, type Rules } from '../store.ts';
+import type { VersionFile } from '../version/read/version-dataset.ts';
 import {
   encodeDigests,
   isAsRecorded,
@@ -19,7 +20,7 @@ import {
   readChunkDigests,
 } from './recorded-digests.ts';
 import { SpareVersion } from './spare-version.ts';
-import { registerReader } from './version-readers.ts';
+import { registerReader, withoutReaders } from './version-readers.ts';
 
 const REMOVAL_RETRIES = 5;
 
@@ -36,8 +37,10 @@ const PUBLISHED = /^(\d+)\.duckdb$/;
 const OF_VERSION = /^(\d+)\.(?:duckdb|manifest|sha256|image|readers(?:-journal)?)$/;
 /** The image of a version, or one that is being written. */
 const IMAGE = /^(\d+)\.image(?:\.|$)/;
-/** DuckDB's temporary files of a process that reads a version. */
-const SPILLED = /^reading-.*\.tmp$/;
+/**
+ * DuckDB's temporary files of a process that reads a version. Earlier releases left out its number.
+ */
+const SPILLED = /^reading-(?:(\d+)-)?.*\.tmp$/;
 
 export class VersionFolder {
   readonly #folder: string;
@@ -61,11 +64,16 @@ export class VersionFolder {
   }
 
   /**
-   * Registers a reader of a version, and returns the function that ends it. Call it before the file
-   * is opened.
+   * Begins to read a version; call it before the file is opened. Deletes what killed processes have
+   * spilled while they read it.
    */
-  registerReader(generation: number): () => void {
-    return registerReader(this.#spare.readers(generation));
+  async read(generation: number): Promise<VersionFile> {
+    await this.#dropSpilled(generation);
+    return {
+      path: this.file(generation),
+      spillFolder: this.spillFolder(`reading-${generation}`),
+      release: registerReader(this.#spare.readers(generation)),
+    };
   }
 
   path(name: string): string {
@@ -178,8 +186,10 @@ export class VersionFolder {
     for (const name of await readdir(this.#folder)) {
       const generation = Number(OF_VERSION.exec(name)?.[1] ?? current);
       if (Number(IMAGE.exec(name)?.[1] ?? current) !== current) await this.#remove(name);
-      else if (generation > current || (generation < oldest && generation !== current))
+      else if (generation > current || (generation < oldest && generation !== current)) {
+        await this.#dropSpilled(generation);
         await this.#remove(name);
+      }
     }
   }
 
@@ -242,6 +252,16 @@ export class VersionFolder {
   async drop(generation: number): Promise<void> {
     const names = [`${generation}.duckdb`, manifestName(generation), `${generation}.readers`];
     for (const name of names) await this.#remove(name);
+  }
+
+  /** Does nothing if the version is being read, or is so small that its readers do not register. */
+  async #dropSpilled(generation: number): Promise<void> {
+    const spilled = (await namesIn(this.#folder)).filter(
+      (name) => Number(SPILLED.exec(name)?.[1]) === generation,
+    );
+    if (spilled.length === 0) return;
+    const isFree = await withoutReaders(this.#spare.readers(generation), () => Promise.resolve(true));
+    if (isFree === true) for (const name of spilled) await this.#remove(name);
   }
 
   async #digested(generation: number | undefined): Promise<DigestedFile | undefined> {

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import {
   existsSync,
   linkSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -205,5 +206,35 @@ describe('the spare of a version', () => {
     await publishTimes(store, 5);
     assert.deepEqual(spares(), []);
     assert.ok(!readdirSync(generations()).some((name) => name.endsWith('.readers')));
+  });
+});
+
+describe('what a killed process has spilled', () => {
+  const spilled = () => readdirSync(generations()).filter((name) => name.startsWith('reading-'));
+
+  function spill(folder: string): void {
+    mkdirSync(path(folder));
+    writeFileSync(join(path(folder), 'duckdb_temp_storage_DEFAULT-0.tmp'), 'rows');
+  }
+
+  it('is deleted when its version is opened, unless a process reads it', async (t) => {
+    const store = await newSchool(t);
+    await publishTimes(store, 2);
+    const reading = await openPublished(store, 'school');
+    for (const folder of ['reading-2-a.tmp', 'reading-1-b.tmp']) spill(folder);
+    await (await openPublished(store, 'school')).close();
+    assert.deepEqual(spilled().sort(), ['reading-1-b.tmp', 'reading-2-a.tmp']);
+    await reading.close();
+    await (await openPublished(store, 'school')).close();
+    assert.deepEqual(spilled(), ['reading-1-b.tmp']);
+  });
+
+  it('is deleted with its version', async (t) => {
+    const store = await newSchool(t);
+    await publishTimes(store, 2);
+    spill('reading-1-a.tmp');
+    await publishTimes(store, 2);
+    assert.ok(!existsSync(path('1.readers')));
+    assert.deepEqual(spilled(), []);
   });
 });

@@ -118,7 +118,10 @@ export interface CheckedVersion {
 }
 
 /** Reads the whole file, without releasing it. Throws when it cannot be read. */
-export async function checkVersion({ path, spillFolder }: VersionFile): Promise<CheckedVersion> {
+export async function checkVersion({
+  path,
+  spillFolder,
+}: Pick<VersionFile, 'path' | 'spillFolder'>): Promise<CheckedVersion> {
   const database = await Database.open(path, {
     readOnly: true,
     memoryBytes: MEMORY_BYTES,
