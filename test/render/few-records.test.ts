@@ -15,6 +15,8 @@ const EVERYTHING = { scope: FULL_SCOPE, range: {} };
 const BATCH = 3;
 /** Enough for each of the few events of a world. */
 const MANY_USERS = 1_000;
+/** Rendering this number takes more than 100 ms. */
+const VERY_MANY_USERS = 40_000;
 
 /** `users` further users are counted, so that the records of a response are few. */
 const load = (world: PlainWorld, users = MANY_USERS) => new DatasetInMemory(world, BATCH, users).load();
@@ -52,6 +54,17 @@ describe('a small response before the fragments are made', () => {
       }
       // Once as columns, and once to render all of them.
       assert.deepEqual(readings, [1, 1, 1, 2, 2, 2]);
+      assert.equal(texts.size, 1);
+    }
+  });
+
+  it('lets all of them be made from the first response on if there are very many', async () => {
+    for (const respond of RESPONSES) {
+      const dataset = await load(worldOf(5), VERY_MANY_USERS);
+      const rendering = openRendering(dataset, NO_REDACTION);
+      const texts = new Set<string>();
+      for (let turn = 0; turn < 3; turn++) texts.add(await textOf(await respond(rendering)));
+      assert.equal(dataset.readings.people, 2);
       assert.equal(texts.size, 1);
     }
   });

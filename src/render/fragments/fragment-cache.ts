@@ -29,6 +29,8 @@ import { renderIdentity } from './points-writer.ts';
 
 /** From this number of small responses on, the fragments of all records are made meanwhile. */
 const FEW_RESPONSES = 4;
+/** Fragments of more records are made from the first response on: they take more than 100 ms. */
+const FEW_TO_RENDER = 32_768;
 /** By how much the memory of fragments may grow, in parts of it and beyond that, in bytes. */
 const GROWTH_SHARE = 1 / 4;
 const GROWTH_BYTES = 4 * 1024 * 1024;
@@ -351,14 +353,15 @@ export class FragmentCache {
 
   /**
    * Whether a response is made of few records because the fragments are not ready. After some such
-   * responses the fragments of all records are made meanwhile, with `make`.
+   * responses, or at once if there are many records, the fragments of all records are made
+   * meanwhile, with `make`.
    */
   #isForFew(name: string, make: () => Promise<unknown>, occurring: number, records: number): boolean {
     if (this.#ready.has(name) || !this.#hasRecords || !areFew(occurring, records)) return false;
     const responses = 1 + (this.#few.get(name) ?? 0);
     this.#few.set(name, responses);
     // A response that needs all fragments reports a failure, so this need not.
-    if (responses >= FEW_RESPONSES) make().catch(() => undefined);
+    if (responses >= FEW_RESPONSES || records > FEW_TO_RENDER) make().catch(() => undefined);
     return true;
   }
 
