@@ -90,6 +90,8 @@ async function measureServed(plan: Plan, ground: Ground): Promise<Figures> {
   }
   const insights = await fetchAs({}, '/insights/v1/activity');
   const boards = boardIds(ground.community).map((board) => `/a/v1/events/board/${board}`);
+  // Not counted: the code of a new process is not compiled yet.
+  await loadBoards(plan, bed, boards);
   return {
     'start to the first answer': start,
     'memory at rest': atRest,
