@@ -68,7 +68,8 @@ export class VersionFolder {
    * spilled while they read it.
    */
   async read(generation: number): Promise<VersionFile> {
-    await this.#dropSpilled(generation);
+    // A folder that can only be read is served as well.
+    await this.#dropSpilled(generation).catch(() => undefined);
     return {
       path: this.file(generation),
       spillFolder: this.spillFolder(`reading-${generation}`),
