@@ -8,7 +8,6 @@ import { AccessLog } from '../audit/access-log.ts';
 import { AppError } from '../domain/app-error.ts';
 import type { Keyring, RateLimit } from '../keys/keyring.ts';
 import type { Variant } from '../render/text/rendered-body.ts';
-import { contentTypeOf, type Representation } from '../render/text/representations.ts';
 import type { Store } from '../store/store.ts';
 import { readProductVersion } from '../system/product-version.ts';
 import { frameworkOptions, type LogOptions } from './framework.ts';
@@ -131,8 +130,8 @@ export function buildApp(options: AppOptions): App {
 
   async function admit(request: FastifyRequest, reply: FastifyReply) {
     watchRequest(request, reply, observe, metrics);
-    const keyed = isKeyed(request.originalUrl, published);
-    reply.headers({ 'x-request-id': request.id, ...common });
+    const keyed = isKeyed(request.visit.target, published);
+    reply.headers(common).header('x-request-id', request.id);
     if (keyed) reply.header('vary', VARY);
     allowOrigin(request, reply, corsOrigins);
     if (isPreflight(request, corsOrigins)) return sendPreflight(reply);
@@ -148,8 +147,8 @@ export function buildApp(options: AppOptions): App {
 
   async function answerRoute(variant: Interface, route: Route, request: FastifyRequest, reply: FastifyReply) {
     const key = keyOf(request);
-    const question = readRequest(variant, route, request.originalUrl, request.raw);
-    const { target, parameters, subject, fileName, representation, encoding } = question;
+    const question = readRequest(variant, route, request.visit.target, request.raw);
+    const { target, parameters, subject, representation, encoding, contentFields } = question;
     request.visit.representation = representation;
     if (parameters.id !== undefined) request.visit.lmsIds = true;
     const split = checkPermission(question, key);
@@ -160,7 +159,6 @@ export function buildApp(options: AppOptions): App {
       const bound = lease.questions.bind(question, key);
       const { walk, place, since, etag, syncToken } = bound;
       const caching = cachingFields(bound, request.headers);
-      const content = contentFields(representation, fileName);
       const known = request.headers['if-none-match'];
       const slot = lease.slot(etag);
       const found = slot.findReady();
@@ -174,7 +172,7 @@ export function buildApp(options: AppOptions): App {
       const exchange = { request, reply, encoding, place: large, slot, isLasting, range, places };
       if (found !== undefined) {
         await shares.underWay.confirmKey(request);
-        reply.headers({ ...caching, ...content, ...linkToNext(target, found.next) });
+        reply.headers(caching).headers(contentFields).headers(linkToNext(target, found.next));
         return await sendFound({ ...exchange, next: found.next }, found);
       }
       if (lease.dataset.timeline === undefined) endTurn = await shares.turns.take(key);
@@ -197,7 +195,7 @@ export function buildApp(options: AppOptions): App {
       endTurn?.();
       endTurn = undefined;
       const next = cursorOfNext(ask, answer.next, walk, lease.secrets);
-      reply.headers({ ...caching, ...content, ...linkToNext(target, next) });
+      reply.headers(caching).headers(contentFields).headers(linkToNext(target, next));
       await shares.underWay.confirmKey(request);
       refuseRecalled(lease.version);
       return await sendAnswer({ ...exchange, next }, answer);
@@ -258,14 +256,6 @@ export function buildApp(options: AppOptions): App {
       await datasets.close();
       await access?.close();
     },
-  };
-}
-
-/** Header fields about the body. File names consist of letters, digits and hyphens. */
-function contentFields(representation: Representation, fileName: string | undefined) {
-  return {
-    ...{ 'content-type': contentTypeOf(representation), 'accept-ranges': 'bytes' },
-    ...(fileName !== undefined && { 'content-disposition': `attachment; filename="${fileName}"` }),
   };
 }
 

@@ -3,17 +3,17 @@ import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../domain/app-error.ts';
 import { ALLOWED_METHODS, isAllowedMethod } from './methods.ts';
 import { hasUnexpectedBody } from './request-body.ts';
-import { LONGEST_TARGET_BYTES, RequestTarget } from './target.ts';
+import { LONGEST_TARGET_BYTES } from './target.ts';
 
 /** Throws `method-not-allowed`, `uri-too-long`, `request-malformed` or `body-not-expected`. */
-export function checkRequest({ method, originalUrl, raw }: FastifyRequest): void {
+export function checkRequest({ method, raw, visit: { target } }: FastifyRequest): void {
   if (!isAllowedMethod(method)) {
     throw new AppError('method-not-allowed', `The interface is read-only. Use one of ${ALLOWED_METHODS}.`);
   }
-  if (originalUrl.length > LONGEST_TARGET_BYTES) {
+  if (target.text.length > LONGEST_TARGET_BYTES) {
     throw new AppError('uri-too-long', 'The URL is longer than 8 KiB. Shorten it.');
   }
-  const { fault } = new RequestTarget(originalUrl);
+  const { fault } = target;
   if (fault !== undefined) throw new AppError('request-malformed', fault);
   const hosts = countHosts(raw.rawHeaders);
   if (hosts > 1 || (hosts === 0 && raw.httpVersion === '1.1')) {

@@ -7,7 +7,7 @@ import { AppError, isProblemCode, PROBLEMS, type ProblemCode } from '../../domai
 import { escapeLineEnds } from '../../domain/json-text.ts';
 import { RefusedKeyError } from '../../keys/keyring.ts';
 import { ALLOWED_METHODS } from './methods.ts';
-import { RequestTarget, scrubKeys, uriReference } from './target.ts';
+import { scrubKeys, uriReference } from './target.ts';
 
 /** The problem code of an expected error; every other error is a bug. */
 function problemCodeOf(error: unknown): ProblemCode {
@@ -64,7 +64,7 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
     code !== 'internal' && error instanceof AppError
       ? error.message
       : `${PROBLEMS[code].title}. ${PROBLEMS[code].remedy}`;
-  const { shownPath } = new RequestTarget(request.originalUrl);
+  const { shownPath } = request.visit.target;
   // Only this problem is about the range.
   if (code !== 'range-unsatisfiable') reply.removeHeader('content-range');
   // These header fields belong to the response that could not be made.

@@ -12,10 +12,13 @@ export class RequestTarget {
   readonly path: string;
   /** Without the question mark; empty when there is no query. */
   readonly query: string;
+  /** As received. */
+  readonly text: string;
   readonly #local: string;
 
   constructor(requestTarget: string) {
-    this.#local = requestTarget.replace(ABSOLUTE_FORM, '');
+    this.text = requestTarget;
+    this.#local = requestTarget.startsWith('/') ? requestTarget : requestTarget.replace(ABSOLUTE_FORM, '');
     const mark = this.#local.indexOf('?');
     this.path = withSingleSlashes(mark === -1 ? this.#local : this.#local.slice(0, mark)) || '/';
     this.query = mark === -1 ? '' : this.#local.slice(mark + 1);
@@ -38,7 +41,7 @@ export class RequestTarget {
 }
 
 function withSingleSlashes(path: string): string {
-  const single = path.replace(/\/{2,}/g, '/');
+  const single = path.includes('//') ? path.replace(/\/{2,}/g, '/') : path;
   return single.endsWith('/') ? single.slice(0, -1) : single;
 }
 
@@ -68,6 +71,7 @@ export function routablePath(requestTarget: string, method: string | undefined):
 
 /** Decodes every byte escape and leaves the rest as it is. Never fails. */
 function decodeLeniently(path: string): string {
+  if (!path.includes('%')) return path;
   return path.replace(/%([0-9a-f]{2})/gi, (_, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 16)),
   );

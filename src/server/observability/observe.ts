@@ -42,6 +42,7 @@ export type Observe = (observation: Observation) => void;
 
 /** What becomes known about a request while it is handled. */
 export class Visit {
+  readonly target: RequestTarget;
   readonly #startMs = performance.now();
   readonly #bytesBefore: number;
   readonly #request: IncomingMessage;
@@ -67,11 +68,15 @@ export class Visit {
    */
   readonly address: string | undefined;
 
-  constructor(request: IncomingMessage, address: string | undefined) {
-    this.#request = request;
+  constructor(
+    { raw, originalUrl }: Pick<FastifyRequest, 'raw' | 'originalUrl'>,
+    address: string | undefined,
+  ) {
+    this.target = new RequestTarget(originalUrl);
+    this.#request = raw;
     this.address = address;
-    this.#peer = addressOf(request.socket.remoteAddress);
-    this.#bytesBefore = request.socket.bytesWritten;
+    this.#peer = addressOf(raw.socket.remoteAddress);
+    this.#bytesBefore = raw.socket.bytesWritten;
   }
 
   /** Address of the client, or else of the proxy; only for the log. */
@@ -110,7 +115,7 @@ export function watchRequest(
   observe: Observe,
   metrics: Metrics,
 ): void {
-  const visit = new Visit(request.raw, addressOf(request.ip));
+  const visit = new Visit(request, addressOf(request.ip));
   request.visit = visit;
   metrics.inFlight.count += 1;
   reply.raw.once('close', () => {
@@ -148,7 +153,7 @@ export function createObserver(
       client: visit.client,
       method,
       route,
-      path: paths.show(new RequestTarget(request.originalUrl).path, url),
+      path: paths.show(visit.target.path, url),
       status,
       code: visit.code,
       duration_ms: round(durationMs),

@@ -9,8 +9,13 @@ import { AppError } from '../../domain/app-error.ts';
 import { isRedacting, isSameRedaction, type Redaction, redactionText } from '../../domain/redaction.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { KeyEntry } from '../../keys/keyring.ts';
-import { REPRESENTATIONS, type Representation, tellsChanges } from '../../render/text/representations.ts';
-import { RequestTarget } from '../http/target.ts';
+import {
+  contentTypeOf,
+  REPRESENTATIONS,
+  type Representation,
+  tellsChanges,
+} from '../../render/text/representations.ts';
+import type { RequestTarget } from '../http/target.ts';
 import { dataVersion, entityTag, scopeText } from './conditional.ts';
 import { openCursor, type WalkPlace } from './cursor.ts';
 import { LruCache } from './lru-cache.ts';
@@ -28,8 +33,8 @@ export interface ParsedRequest {
   readonly target: RequestTarget;
   readonly parameters: Parameters;
   readonly subject: PathResource;
-  /** The name under which programs save the body; absent: it is not meant to be a file. */
-  readonly fileName: string | undefined;
+  /** Header fields about the body of a response with data. */
+  readonly contentFields: Readonly<Record<string, string>>;
   readonly representation: Representation;
   readonly encoding: Encoding;
   /**
@@ -82,25 +87,32 @@ const questions = new LruCache<ParsedRequest>(KEPT_QUESTIONS);
 export function readRequest(
   variant: Interface,
   route: Route,
-  requestTarget: string,
+  target: RequestTarget,
   request: IncomingMessage,
 ): ParsedRequest {
   // The text contains everything that is read below. None of its parts can contain a line break or
   // a zero byte, so two different requests never give the same text.
   const { accept = '\0', 'accept-encoding': acceptEncoding = '\0' } = request.headers;
-  const text = `${variant} ${route.path}\n${requestTarget}\n${accept}\n${acceptEncoding}`;
+  const text = `${variant} ${route.path}\n${target.text}\n${accept}\n${acceptEncoding}`;
   return questions.take(text, () => {
-    const target = new RequestTarget(requestTarget);
     const parameters = readParameters(target.query, route.parameters);
     const subject = readPathResource(route, target.path);
     const chosen = chooseRepresentation(request, parameters.format, representationsOf(route, parameters));
     const representation = parameters.excel === undefined ? chosen : forExcel(chosen);
     const encoding = REPRESENTATIONS[representation].isEncodable ? chooseEncoding(request) : 'identity';
     if (representation === 'event-stream') refuseForStream(parameters);
-    const fileName = fileNameOf(route, target.path, parameters);
-    const parsed = { variant, route, target, parameters, subject, fileName, representation, encoding };
+    const contentFields = describeContent(representation, fileNameOf(route, target.path, parameters));
+    const parsed = { variant, route, target, parameters, subject, representation, encoding, contentFields };
     return { ...parsed, lastBound: undefined };
   });
+}
+
+/** File names consist of letters, digits and hyphens. */
+function describeContent(representation: Representation, fileName: string | undefined) {
+  return {
+    ...{ 'content-type': contentTypeOf(representation), 'accept-ranges': 'bytes' },
+    ...(fileName !== undefined && { 'content-disposition': `attachment; filename="${fileName}"` }),
+  };
 }
 
 /** Binds requests to one version of an organization's data. */

@@ -1,6 +1,6 @@
 /** The paths of each variant, and which of them require a key (decisions 1, 13). */
 import type { Variant } from '../../render/text/rendered-body.ts';
-import { RequestTarget } from '../http/target.ts';
+import type { RequestTarget } from '../http/target.ts';
 import type { Route, VariantTable } from '../request/route.ts';
 import { INSIGHTS } from './insights.ts';
 import { VARIANT_A } from './variant-a.ts';
@@ -40,8 +40,7 @@ function publishedBase(base: string, table: VariantTable, document = `${base}/op
  * Whether the response may reveal nothing about a path before the key is checked. In doubt the key
  * is required: this includes odd spellings that the router would not match.
  */
-export function isKeyed(requestTarget: string, published: readonly PublishedBase[]): boolean {
-  const { decodedPath } = new RequestTarget(requestTarget);
+export function isKeyed({ decodedPath }: RequestTarget, published: readonly PublishedBase[]): boolean {
   return published.some(
     ({ keyedPrefix, keyedPaths, document }) =>
       decodedPath !== document && (decodedPath.startsWith(keyedPrefix) || keyedPaths.includes(decodedPath)),

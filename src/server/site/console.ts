@@ -5,7 +5,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../domain/app-error.ts';
 import { addRoute } from '../http/methods.ts';
-import { RequestTarget } from '../http/target.ts';
 import { type BuiltFiles, isAsset, sendBuiltFile } from './built-files.ts';
 
 /** Nothing from other origins, nothing inline; the console sends its requests to this server. */
@@ -37,7 +36,7 @@ export function addConsoleRoutes(app: FastifyInstance, files: BuiltFiles): void 
   addRoute(app, '/', sendIndex);
   addRoute(app, '/console', sendIndex);
   addRoute(app, '/console/*', (request, reply) => {
-    const { decodedPath } = new RequestTarget(request.originalUrl);
+    const { decodedPath } = request.visit.target;
     const path = decodedPath.slice(FOLDER.length);
     return send(request, reply, files.has(path) || isAsset(`${path}/`) ? path : INDEX);
   });

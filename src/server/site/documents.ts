@@ -5,7 +5,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../domain/app-error.ts';
 import { addRoute } from '../http/methods.ts';
-import { RequestTarget } from '../http/target.ts';
 import { type BuiltFiles, sendBuiltFile } from './built-files.ts';
 
 const FOLDER = '/docs/';
@@ -30,7 +29,7 @@ const REFERENCE_POLICY = POLICY.replace(`style-src 'self'`, `style-src 'self' 'u
 /** The extension of a page can be left out: `/docs/operations` is `operations.html`. */
 export function addDocumentRoutes(app: FastifyInstance, files: BuiltFiles): void {
   const sendPage = async (request: FastifyRequest, reply: FastifyReply) => {
-    const { decodedPath, path: place } = new RequestTarget(request.originalUrl);
+    const { decodedPath, path: place } = request.visit.target;
     const name = decodedPath.slice(FOLDER.length) || INDEX;
     const path = files.has(name) ? name : `${name}.html`;
     const file = files.get(path);

@@ -1,7 +1,6 @@
 /** The pages for people: the console, the documents, the reference, and a page for each problem. */
 import type { FastifyInstance } from 'fastify';
 import { addRoute } from '../http/methods.ts';
-import { RequestTarget } from '../http/target.ts';
 import type { PublishedBase } from '../routes/variants.ts';
 import { readBuiltFiles } from './built-files.ts';
 import { addConsoleRoutes } from './console.ts';
@@ -38,7 +37,7 @@ export function addSite(
   }
   addRoute(app, '/console/api', (request, reply) => {
     // Until 0.1.0 the console had a reference of its own; `op` named the operation.
-    const operation = new URLSearchParams(new RequestTarget(request.originalUrl).query).get('op');
+    const operation = new URLSearchParams(request.visit.target.query).get('op');
     return reply.redirect(
       operation === null ? '/docs/api' : `/docs/api#${encodeURIComponent(operation)}`,
       308,

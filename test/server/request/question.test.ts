@@ -3,6 +3,7 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { it } from 'node:test';
 import { FULL_SCOPE } from '../../../src/domain/scope.ts';
+import { RequestTarget } from '../../../src/server/http/target.ts';
 import { BoundRequests, readRequest } from '../../../src/server/request/parsed-request.ts';
 import { deriveSecrets } from '../../../src/server/request/secrets.ts';
 import { VARIANT_A } from '../../../src/server/routes/variant-a.ts';
@@ -14,7 +15,12 @@ it('a request is resolved again for a different version, scope or redaction', as
   await stand.close();
   const route = VARIANT_A.routes.find(({ path }) => path === '/boards');
   assert.ok(route);
-  const question = readRequest('a', route, '/a/v1/boards', new IncomingMessage(new Socket()));
+  const question = readRequest(
+    'a',
+    route,
+    new RequestTarget('/a/v1/boards'),
+    new IncomingMessage(new Socket()),
+  );
   const secrets = deriveSecrets(new Uint8Array(32));
   const [first, second] = [
     new BoundRequests({ version: '1', lastSequence: 1 }, secrets),
@@ -45,7 +51,7 @@ it('an empty header field is different from an absent one', () => {
   assert.ok(route);
   const read = (headers: Record<string, string>) => {
     const request = Object.assign(new IncomingMessage(new Socket()), { headers });
-    return () => readRequest('a', route, '/a/v1/boards', request);
+    return () => readRequest('a', route, new RequestTarget('/a/v1/boards'), request);
   };
   assert.equal(read({ 'accept-encoding': '' })().encoding, 'identity');
   assert.throws(read({ accept: '' }), { code: 'not-acceptable' });
