@@ -49,6 +49,7 @@ export const SETS = {
     'test/client/sync.test.ts',
     'test/contract/{long-answers,oulad,same-bytes,stackexchange}.test.ts',
     'test/dataset/{duckdb,increments}.test.ts',
+    'test/export/long-texts.test.ts',
     'test/fuzz/*.test.ts',
     'test/ingest/formats/{derivation,hostile,known,moodle-log,oneroster-changes,properties}.test.ts',
     'test/ingest/formats/{stack-exchange,xapi}.test.ts',

@@ -253,14 +253,19 @@ export async function countRows<const T extends readonly string[]>(
   return rows.map(([, count]) => Number(count)) as { [I in keyof T]: number };
 }
 
-/** Creates or replaces a temporary table with the rows of a query; returns their number. */
+/** Creates or replaces a temporary table with the rows of queries; returns their number. */
 export async function fillTemporary(
   connection: DuckDBConnection,
   table: string,
-  query: string,
+  ...queries: readonly string[]
 ): Promise<number> {
-  const [row] = await runRows(connection, `CREATE OR REPLACE TEMP TABLE ${table} AS ${query}`);
-  return Number(row?.[0]);
+  let rows = 0;
+  for (const [at, query] of queries.entries()) {
+    const into = at === 0 ? `CREATE OR REPLACE TEMP TABLE ${table} AS` : `INSERT INTO ${table}`;
+    const [row] = await runRows(connection, `${into} ${query}`);
+    rows += Number(row?.[0]);
+  }
+  return rows;
 }
 
 /** Changes how much memory DuckDB may use for this file before it writes to disk. */

@@ -9,6 +9,7 @@ import { REFERENCES, type Reference } from '../../references.ts';
 import type { StagedProblem } from '../../staging.ts';
 import type { Settings } from '../../store.ts';
 import { fillTemporary, runRows, type StatementParameters } from '../database.ts';
+import { bytesOfTexts, portionsIn } from '../long-texts.ts';
 import { countStaged } from './staging-tables.ts';
 
 type Report = (problem: StagedProblem) => void;
@@ -146,18 +147,14 @@ async function checkReference(
     `CREATE OR REPLACE TEMP TABLE dangling AS
      SELECT n, file, line, ${field} AS target, raw FROM ${table} WHERE ${field} IN (SELECT id FROM missing)`,
   );
-  const result = await connection.stream('SELECT file, line, target, raw FROM dangling ORDER BY n');
-  for await (const rows of result.yieldRows()) {
-    for (const [file, line, target, raw] of rows) {
-      report(
-        problem(
-          file,
-          line,
-          field,
-          `there is no ${to.slice(0, -1)} ${target}, here or among the published`,
-          raw,
-        ),
-      );
+  const dangling = { source: 'dangling', key: 'n', bytes: bytesOfTexts(['raw']) };
+  for (const portion of await portionsIn(connection, dangling)) {
+    const sql = `SELECT file, line, target, raw FROM dangling WHERE ${portion} ORDER BY n`;
+    for await (const rows of (await connection.stream(sql)).yieldRows()) {
+      for (const [file, line, target, raw] of rows) {
+        const reason = `there is no ${to.slice(0, -1)} ${target}, here or among the published`;
+        report(problem(file, line, field, reason, raw));
+      }
     }
   }
   await connection.run(`DELETE FROM ${table} WHERE n IN (SELECT n FROM dangling)`);

@@ -7,8 +7,9 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { RECORD_KINDS, type RecordKind } from '../../staging.ts';
 import type { Change, Changes, DifferenceSample, VersionDifference } from '../../store.ts';
 import { text } from '../../stored-values.ts';
-import { type CopiedTable, comparableColumns, TABLE_OF, type ThingTable } from '../../version-tables.ts';
+import { type CopiedTable, TABLE_OF, type ThingTable } from '../../version-tables.ts';
 import { countRows, fillTemporary, runRows } from '../database.ts';
+import { comparedFields, textOrDigest } from '../long-texts.ts';
 import { identifiedEvents } from './event-queries.ts';
 import { hasHistory, tableOf } from './schema.ts';
 
@@ -98,7 +99,7 @@ function tableIn({ file, format }: ComparedVersion, table: CopiedTable): string 
 function recordsOf(kind: Exclude<RecordKind, 'events'>, version: ComparedVersion): string {
   const inside = (table: CopiedTable) => tableIn(version, table);
   if (kind === 'users' || kind === 'boards' || kind === 'pins') {
-    const said = comparableColumns(kind).map((column) => `${column}: t.${column}`);
+    const said = comparedFields(kind, 't').map(([column, value]) => `${column}: ${value}`);
     const label = kind === 'users' ? 't.name' : 't.title';
     return `
       SELECT t.id::VARCHAR AS key, t.id AS place, t.id || ' ' || ${label} AS record,
@@ -155,7 +156,7 @@ function changedEvents(earlier: ComparedVersion, later: ComparedVersion, earlier
   const gone = eventsOf(earlier, `t.sequence IN (${deleted})`);
   const come = eventsOf(later, `t.sequence > ${earlierSequence}`);
   const bodies = (version: ComparedVersion) =>
-    `(SELECT sequence, body FROM ${tableIn(version, 'events')} WHERE body IS NOT NULL)`;
+    `(SELECT sequence, ${textOrDigest('body')} AS body FROM ${tableIn(version, 'events')} WHERE body IS NOT NULL)`;
   const rewritten = `
     SELECT sequence FROM ${bodies(earlier)} e FULL JOIN ${bodies(later)} l USING (sequence)
     WHERE e.body IS DISTINCT FROM l.body`;
@@ -172,8 +173,9 @@ function changedEvents(earlier: ComparedVersion, later: ComparedVersion, earlier
 }
 
 function eventsOf(version: ComparedVersion, where: string): string {
-  const events = identifiedEvents((table) => tableIn(version, table), where);
-  return `SELECT * EXCLUDE (sequence) FROM (${events})`;
+  const events = `(SELECT * REPLACE (${textOrDigest('body')} AS body) FROM ${tableIn(version, 'events')})`;
+  const found = identifiedEvents((table) => (table === 'events' ? events : tableIn(version, table)), where);
+  return `SELECT * EXCLUDE (sequence) FROM (${found})`;
 }
 
 function inFile({ file }: ComparedVersion, table: string): string {

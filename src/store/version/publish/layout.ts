@@ -8,6 +8,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { text } from '../../stored-values.ts';
 import { VERSION_TABLES } from '../../version-tables.ts';
 import { runRows, type StatementParameters } from '../database.ts';
+import { bytesOfRow, portionsIn } from '../long-texts.ts';
 
 const ORDERS = {
   events: 'timestamp_ms',
@@ -52,24 +53,31 @@ export function rowsOfPairs(pairs: string, table: string, columns = '*'): string
     FROM of_boards SEMI JOIN ${pairs} USING (board, person))`;
 }
 
-/**
- * Appends the rows of a query, which names its columns, and returns their number. `continues`: none
- * of them sorts before an existing row.
- */
+interface Appended {
+  readonly parameters?: StatementParameters;
+  /** None of the rows sorts before an existing row. */
+  readonly continues?: boolean;
+  /** Conditions on the rows, in the order of the table; absent: all rows are sorted together. */
+  readonly portions?: readonly string[];
+}
+
+/** Appends the rows of a query, which names its columns, and returns their number. */
 export async function appendInOrder(
   connection: DuckDBConnection,
   table: OrderedTable,
   rows: string,
-  parameters: StatementParameters = {},
-  continues = false,
+  { parameters, continues = false, portions = ['true'] }: Appended = {},
 ): Promise<number> {
   const held = await runRows(connection, `FROM ${table} LIMIT 1`);
-  const [inserted] = await runRows(
-    connection,
-    `INSERT INTO ${table} FROM (${rows}) ORDER BY ${ORDERS[table]}`,
-    parameters,
-  );
-  const added = Number(inserted?.[0]);
+  let added = 0;
+  for (const portion of portions) {
+    const [inserted] = await runRows(
+      connection,
+      `INSERT INTO ${table} FROM (${rows}) WHERE ${portion} ORDER BY ${ORDERS[table]}`,
+      parameters,
+    );
+    added += Number(inserted?.[0]);
+  }
   if (held.length > 0 && added > 0 && !continues) {
     await connection.run(`INSERT INTO out_of_order VALUES ('${table}', ${added})`);
   }
@@ -112,16 +120,33 @@ export async function restoreOrder(connection: DuckDBConnection): Promise<void> 
   }
 }
 
-/** Replaces a table by the rows of a query over it, sorted. */
+/** Conditions that divide events with long bodies by time. `source`: as for `portionsOf`. */
+export async function eventPortions(
+  connection: DuckDBConnection,
+  source: string,
+): Promise<readonly string[]> {
+  return await portionsIn(connection, { source, key: ORDERS.events, bytes: bytesOfRow('events') });
+}
+
+/**
+ * Replaces a table by the rows of a query, sorted. `rows`: the query over some of the present rows,
+ * and the condition that selects those. `bodies`: the source for the portions of events.
+ */
 export async function rewriteOrdered(
   connection: DuckDBConnection,
   table: OrderedTable,
-  rows: (table: string) => string,
+  rows: (table: string, portion: string) => string,
+  bodies = 'events',
 ): Promise<void> {
+  const portions = table === 'events' ? await eventPortions(connection, bodies) : ['true'];
+  for (const [at, portion] of portions.entries()) {
+    const into = at === 0 ? 'CREATE TABLE ordered AS' : 'INSERT INTO ordered';
+    const selected = rows(`(FROM ${table} WHERE ${portion})`, portion);
+    await connection.run(`${into} FROM (${selected}) ORDER BY ${ORDERS[table]}`);
+  }
   // The checkpoint frees the space of this table for the next one, so that the file grows by the
   // largest table and not by all.
   await connection.run(`
-    CREATE TABLE ordered AS FROM (${rows(table)}) ORDER BY ${ORDERS[table]};
     DROP TABLE ${table};
     ALTER TABLE ordered RENAME TO ${table};
     DELETE FROM out_of_order WHERE name = '${table}';

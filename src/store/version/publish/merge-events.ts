@@ -4,7 +4,8 @@
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { countRows, fillTemporary, runRows } from '../database.ts';
-import { appendInOrder, rewriteOrdered } from './layout.ts';
+import { textOrDigest } from '../long-texts.ts';
+import { appendInOrder, eventPortions, rewriteOrdered } from './layout.ts';
 import type { MergedRecords } from './merge-records.ts';
 
 export interface MergePosition {
@@ -40,8 +41,11 @@ export async function mergeEvents(
     'events',
     `SELECT $before + n AS sequence, $publication, id, kind, actor, "owner", board, pin, timestamp_ms, body
      FROM (${resolved(known ? 's.n NOT IN (SELECT n FROM known_events)' : 'true', hasBodies)})`,
-    { before: BigInt(nextSequence(position) - first), publication: BigInt(publication) },
-    continues,
+    {
+      parameters: { before: BigInt(nextSequence(position) - first), publication: BigInt(publication) },
+      continues,
+      portions: hasBodies ? await eventPortions(connection, 'staged_events') : ['true'],
+    },
   );
   for (const copy of ['board_events', 'actor_events'] as const) {
     await appendInOrder(
@@ -63,11 +67,13 @@ export const NO_ALTERED_EVENTS = 'TABLE altered_events AS SELECT 0 AS sequence L
  * published before.
  */
 async function changeBodies(connection: DuckDBConnection, lastSequence: number): Promise<number> {
-  const altered = await fillTemporary(connection, 'altered_events', ALTERED);
+  await fillTemporary(connection, 'latest', LATEST);
+  await fillTemporary(connection, 'other_bodies', OTHER_BODIES);
+  const altered = await fillTemporary(connection, 'altered_events', NEW_BODIES);
   const [all] = await countRows(connection, ['events']);
   const [[bytes] = []] = await runRows(connection, 'SELECT sum(strlen(body)) FROM altered_events');
   const areMany = altered > all * MOST_UPDATED || Number(bytes ?? 0) > MOST_UPDATED_BYTES;
-  if (areMany) await rewriteOrdered(connection, 'events', withNewBodies);
+  if (areMany) await rewriteOrdered(connection, 'events', withNewBodies, BOTH_BODIES);
   else await connection.run(UPDATED);
   const [changed] = await countRows(connection, [`(FROM altered_events WHERE sequence <= ${lastSequence})`]);
   return changed;
@@ -79,23 +85,36 @@ const MOST_UPDATED_BYTES = 64e6;
 
 const UPDATED = 'UPDATE events e SET body = a.body FROM altered_events a WHERE a.sequence = e.sequence';
 
-function withNewBodies(events: string): string {
+function withNewBodies(events: string, portion: string): string {
   return `
     SELECT e.* REPLACE (coalesce(a.body, e.body) AS body)
-    FROM ${events} e LEFT JOIN altered_events a ON a.sequence = e.sequence`;
+    FROM ${events} e LEFT JOIN (FROM altered_events WHERE ${portion}) a ON a.sequence = e.sequence`;
 }
 
-/** Only numbers are grouped, because grouped texts cannot be spilled to disk. */
-const ALTERED = `
-  WITH last AS (
-    SELECT e.sequence, max(s.n) AS n
-    FROM (FROM staged_events SEMI JOIN known_events USING (n)) s
-    JOIN events e ON e.id = s.id JOIN users a ON a.ix = e.actor AND a.id = s.actor_id
-    WHERE s.body IS NOT NULL GROUP BY e.sequence
-  )
-  SELECT l.sequence, s.body FROM last l
-  JOIN staged_events s ON s.n = l.n JOIN events e ON e.sequence = l.sequence
+const BOTH_BODIES = `(
+  SELECT timestamp_ms, body FROM events UNION ALL SELECT timestamp_ms, body FROM altered_events)`;
+
+/**
+ * The last staged event with a body for each known one. Only numbers are grouped, and digests
+ * joined below, because long texts cannot be spilled to disk.
+ */
+const LATEST = `
+  SELECT e.sequence, max(s.n) AS n
+  FROM (FROM staged_events SEMI JOIN known_events USING (n)) s
+  JOIN events e ON e.id = s.id JOIN users a ON a.ix = e.actor AND a.id = s.actor_id
+  WHERE s.body IS NOT NULL GROUP BY e.sequence`;
+
+/** Those of them whose body differs from the present one. */
+const OTHER_BODIES = `
+  SELECT l.sequence, e.timestamp_ms, l.n FROM latest l
+  JOIN (SELECT n, ${textOrDigest('body')} AS body FROM staged_events SEMI JOIN latest USING (n)) s ON s.n = l.n
+  JOIN (
+    SELECT sequence, timestamp_ms, ${textOrDigest('body')} AS body FROM events SEMI JOIN latest USING (sequence)
+  ) e ON e.sequence = l.sequence
   WHERE e.body IS DISTINCT FROM s.body`;
+
+const NEW_BODIES = `
+  SELECT o.sequence, o.timestamp_ms, s.body FROM other_bodies o JOIN staged_events s ON s.n = o.n`;
 
 const NEW_KINDS = `
   INSERT INTO kinds

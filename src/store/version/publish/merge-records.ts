@@ -5,14 +5,12 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { THING_CLOCKS } from '../../../domain/user-clocks.ts';
 import type { Change } from '../../store.ts';
-import { columnsOf, mergedColumns, quoted, type ThingTable } from '../../version-tables.ts';
-import { fillTemporary, runRows } from '../database.ts';
+import { mergedColumns, type ThingTable } from '../../version-tables.ts';
+import { countRows, fillTemporary, runRows } from '../database.ts';
+import { bytesOfRow, JOINED_BYTES, portionsIn } from '../long-texts.ts';
 
 /** Changes by merging a kind of record. */
 export type MergedRecords = Omit<Change, 'deleted'>;
-
-/** A sort holds the texts of its rows in memory, so more text is inserted in portions. */
-const PORTION_BYTES = 64e6;
 
 /**
  * Merges field by field: the value of the last record that gives the field, or else the published
@@ -40,12 +38,55 @@ export async function mergeRecords(
       ? single(staged)
       : `${single(staged)} ANTI JOIN repeated USING (id)
          UNION ALL SELECT id, min(n), ${latest.join(', ')} FROM ${staged} SEMI JOIN repeated USING (id) GROUP BY id`;
-  const rows = `SELECT t.ix, g.id, ${merged.join(', ')}, g.n FROM (${given}) g LEFT JOIN ${table} t ON t.id = g.id`;
+  const known = await fillTemporary(
+    connection,
+    'known',
+    `SELECT id FROM ${table} SEMI JOIN staged_${table} USING (id)`,
+  );
+  const fresh = names.map((name) => `coalesce(${name}, ${columns[name]}) AS ${name}`);
+  const rows =
+    known === 0
+      ? [`SELECT NULL::INTEGER AS ix, id, ${fresh.join(', ')}, n FROM (${given})`]
+      : (
+          await portionsWithKnown(
+            connection,
+            table,
+            `SELECT id, ${bytesOfRow(table)} AS bytes FROM staged_${table}`,
+            'id',
+          )
+        ).map(
+          (portion) =>
+            `SELECT t.ix, g.id, ${merged.join(', ')}, g.n
+             FROM (FROM (${given}) WHERE ${portion}) g LEFT JOIN (FROM ${table} WHERE ${portion}) t ON t.id = g.id`,
+        );
   return await applyMerged(connection, table, rows, THING_CLOCKS, revised);
 }
 
+const FEW_KNOWN = 1 / 16;
+
 /**
- * Writes the rows of the query `merged` (ix or null, id, the columns, n) into a table of users,
+ * Conditions on the key that divide rows, and the published ones that are in the table `known`.
+ * `sizes`: a query for the key and the bytes of the rows.
+ */
+async function portionsWithKnown(
+  connection: DuckDBConnection,
+  table: ThingTable,
+  sizes: string,
+  key: 'id' | 'ix',
+): Promise<readonly string[]> {
+  const [known, all] = await countRows(connection, ['known', table]);
+  const bytes = `SELECT ${key}, ${bytesOfRow(table)} AS bytes FROM ${table}`;
+  // Only few texts are read after the join. For more, DuckDB might hold the texts in memory.
+  const published =
+    known < all * FEW_KNOWN
+      ? `${bytes} SEMI JOIN known USING (${key})`
+      : `FROM (${bytes}) SEMI JOIN known USING (${key})`;
+  const source = `(${sizes} UNION ALL ${published})`;
+  return await portionsIn(connection, { source, key, bytes: 'bytes' }, JOINED_BYTES);
+}
+
+/**
+ * Writes the rows of the queries `merged` (ix or null, id, the columns, n) into a table of users,
  * boards or pins. Changed rows that were known before are kept as the table `altered_users`,
  * `altered_boards` or `altered_pins`. `clocks`: columns of sequences, after the others, each with
  * the condition under which a change sets it to `revised`.
@@ -53,29 +94,32 @@ export async function mergeRecords(
 export async function applyMerged(
   connection: DuckDBConnection,
   table: ThingTable,
-  merged: string,
+  merged: readonly string[],
   clocks: Readonly<Record<string, string>>,
   revised: number,
 ): Promise<MergedRecords> {
-  const all = await fillTemporary(
-    connection,
-    'merged',
-    `SELECT *, ${bytesOf(table)} AS bytes FROM (${merged})`,
-  );
+  const measured = merged.map((rows) => `SELECT *, ${bytesOfRow(table)} AS bytes FROM (${rows})`);
+  const all = await fillTemporary(connection, 'merged', ...measured);
   const columns = Object.keys(mergedColumns(table));
   const moved = Object.entries(clocks).map(
     ([clock, isMoved]) => `CASE WHEN ${isMoved} THEN ${revised} ELSE t.${clock} END AS ${clock}`,
   );
   const differs = columns.map((name) => `m.${name} IS DISTINCT FROM t.${name}`).join(' OR ');
-  const changed = await fillTemporary(
-    connection,
-    `altered_${table}`,
-    `SELECT m.*, ${moved.join(', ')} FROM merged m JOIN ${table} t ON t.ix = m.ix WHERE ${differs}`,
+  await fillTemporary(connection, 'known', 'SELECT ix FROM merged WHERE ix IS NOT NULL');
+  const sizes = 'SELECT ix, bytes FROM merged WHERE ix IS NOT NULL';
+  const portions = await portionsWithKnown(connection, table, sizes, 'ix');
+  const altered = portions.map(
+    (portion) =>
+      `SELECT m.*, ${moved.join(', ')}
+       FROM (FROM merged WHERE ${portion}) m JOIN (FROM ${table} WHERE ${portion}) t ON t.ix = m.ix WHERE ${differs}`,
   );
+  const changed = await fillTemporary(connection, `altered_${table}`, ...altered);
   const listed = ['ix', 'id', ...columns, ...Object.keys(clocks)].join(', ');
-  await connection.run(`
-    DELETE FROM ${table} WHERE ix IN (SELECT ix FROM altered_${table});
-    INSERT INTO ${table} BY NAME SELECT ${listed} FROM altered_${table} ORDER BY ix;`);
+  await connection.run(`DELETE FROM ${table} WHERE ix IN (SELECT ix FROM altered_${table})`);
+  for (const portion of portions)
+    await connection.run(
+      `INSERT INTO ${table} BY NAME SELECT ${listed} FROM altered_${table} WHERE ${portion} ORDER BY ix`,
+    );
   const revisions = Object.keys(clocks).map((clock) => `${revised} AS ${clock}`);
   const added = await insertNew(connection, table, [...columns, ...revisions].join(', '));
   return { added, changed, unchanged: all - added - changed };
@@ -83,33 +127,16 @@ export async function applyMerged(
 
 /** Inserts the new rows of `merged` in their order, and returns their number. */
 async function insertNew(connection: DuckDBConnection, table: ThingTable, columns: string): Promise<number> {
-  const [sums] = await runRows(
-    connection,
-    'SELECT count(*), coalesce(sum(bytes), 0)::BIGINT FROM merged WHERE ix IS NULL',
-  );
-  const [added = 0, bytes = 0] = (sums ?? []).map(Number);
-  for (const part of bytes > PORTION_BYTES ? await portionsOfNew(connection) : ['']) {
-    await connection.run(`
-      INSERT INTO ${table} BY NAME
-      SELECT (SELECT count(*) FROM ${table}) + row_number() OVER (ORDER BY n) - 1 AS ix, id, ${columns}
-      FROM merged WHERE ix IS NULL ${part} ORDER BY n`);
+  const source = '(FROM merged WHERE ix IS NULL)';
+  let added = 0;
+  for (const portion of await portionsIn(connection, { source, key: 'n', bytes: 'bytes' })) {
+    const [inserted] = await runRows(
+      connection,
+      `INSERT INTO ${table} BY NAME
+       SELECT (SELECT count(*) FROM ${table}) + row_number() OVER (ORDER BY n) - 1 AS ix, id, ${columns}
+       FROM ${source} WHERE ${portion} ORDER BY n`,
+    );
+    added += Number(inserted?.[0]);
   }
   return added;
-}
-
-/** Conditions that divide the new rows, in their order, into portions of about `PORTION_BYTES`. */
-async function portionsOfNew(connection: DuckDBConnection): Promise<string[]> {
-  const ends = await runRows(
-    connection,
-    `SELECT max(n) FROM (
-       SELECT n, sum(bytes) OVER (ORDER BY n) // ${PORTION_BYTES} AS portion FROM merged WHERE ix IS NULL
-     ) GROUP BY portion ORDER BY portion`,
-  );
-  return ends.map(([end], at) => `AND n > ${at === 0 ? -1 : ends[at - 1]?.[0]} AND n <= ${end}`);
-}
-
-/** SQL for the bytes of all texts of a row. */
-function bytesOf(table: ThingTable): string {
-  const texts = columnsOf(table).filter(({ type }) => type === 'text');
-  return texts.map(({ name }) => `coalesce(strlen(${quoted(name)}), 0)`).join(' + ');
 }

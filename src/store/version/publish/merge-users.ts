@@ -87,7 +87,7 @@ export async function mergeUsers(connection: DuckDBConnection, revised: number):
   const { added, changed, unchanged } = await applyMerged(
     connection,
     'users',
-    MERGED_USERS,
+    [MERGED_USERS],
     USER_CLOCKS,
     revised,
   );

@@ -34,6 +34,8 @@ export async function publishPoints(
     fromMs: Number(span?.[0] ?? 0),
     toMs: Number(span?.[1] ?? 0),
   });
+  if (wordsCount)
+    await fillTemporary(connection, 'judged_pins', 'SELECT DISTINCT pin AS ix FROM judged_events');
   await connection.run(candidates(wordsCount ? WORDS : NO_WORDS));
   await connection.run(REPLACED);
   await appendInOrder(connection, 'awards', AWARDS);
@@ -73,7 +75,7 @@ interface Words {
 }
 
 const WORDS: Words = {
-  ofPins: `SELECT ix, ${wordsIn('body')} AS words FROM pins SEMI JOIN judged_events e ON e.pin = ix`,
+  ofPins: `SELECT ix, ${wordsIn('body')} AS words FROM pins SEMI JOIN judged_pins USING (ix)`,
   ofEvent: wordsIn('e.body'),
 };
 

@@ -8,6 +8,7 @@ import { THING_CLOCKS, USER_CLOCKS } from '../../../domain/user-clocks.ts';
 import type { Changes } from '../../store.ts';
 import { type CopiedTable, comparableColumns, type ThingTable } from '../../version-tables.ts';
 import { fillTemporary, runRows } from '../database.ts';
+import { comparedFields } from '../long-texts.ts';
 import { compareVersions } from './compare-versions.ts';
 import { emptyDerived } from './derived-tables.ts';
 import { insertDeletedEvents } from './event-queries.ts';
@@ -114,10 +115,16 @@ async function setClocks(
     ([clock, isMoved]) =>
       `CASE WHEN (${differs}) AND ${isMoved} THEN ${sequence} ELSE t.${clock} END AS ${clock}`,
   );
+  const columns = ['ix', 'id', ...Object.keys(clocks)].join(', ');
+  const fields = comparedFields(table, 'r').map(([column, sql]) => `${sql} AS ${column}`);
+  // The clocks of users depend on parts of their texts, which are usually short.
+  const compared = (rows: string) =>
+    table === 'users' ? rows : `(SELECT ${columns}, ${fields.join(', ')} FROM ${rows} r)`;
   await fillTemporary(
     connection,
     'clocks',
-    `SELECT m.ix, ${values.join(', ')} FROM ${table} m JOIN ${tableOf(table, format, CURRENT)} t ON t.id = m.id`,
+    `SELECT m.ix, ${values.join(', ')}
+     FROM ${compared(table)} m JOIN ${compared(tableOf(table, format, CURRENT))} t ON t.id = m.id`,
   );
   const set = Object.keys(clocks).map((clock) => `${clock} = c.${clock}`);
   await connection.run(`UPDATE ${table} m SET ${set.join(', ')} FROM clocks c WHERE c.ix = m.ix`);

@@ -6,6 +6,7 @@ import { isDerivedName } from '../../../domain/derived-name.ts';
 import { escapeLineEnds, hasLineEnds } from '../../../domain/json-text.ts';
 import { slice } from '../../../system/time-slice.ts';
 import { type Database, doubleColumn } from '../database.ts';
+import { bytesOfTexts, portionsOf } from '../long-texts.ts';
 import { tableOf } from '../publish/schema.ts';
 import { textColumn } from './text-vector.ts';
 
@@ -33,25 +34,31 @@ export async function* readRecords<T extends RecordTable>(
 ): AsyncGenerator<RecordColumns<T>, void> {
   const columns = Object.entries(RECORDS[table]);
   const list = columns.map(([name, kind]) => READ[kind].sql(COMPUTED[name] ?? name));
-  const source = `${tableOf(table, format)} AS ${table}`;
   const where = since === undefined ? '' : `WHERE revised > ${since}`;
-  const sql = `SELECT ${list.join(', ')} FROM ${source} ${where} ORDER BY ix`;
-  for await (const chunk of database.stream(sql)) {
-    let at = 0;
-    yield await makeRecords(table, async (_, kind) => {
-      // Copying thousands of texts takes long enough to yield in between.
-      if (slice.isOver()) await slice.pass();
-      return READ[kind].copy(chunk, at++);
-    });
+  const source = `(FROM ${tableOf(table, format)} ${where})`;
+  const bytes = bytesOfTexts(textsOf(table));
+  for (const portion of await portionsOf((sql) => database.rows(sql), { source, key: 'ix', bytes })) {
+    const sql = `SELECT ${list.join(', ')} FROM ${source} AS ${table} WHERE ${portion} ORDER BY ix`;
+    for await (const chunk of database.stream(sql)) {
+      let at = 0;
+      yield await makeRecords(table, async (_, kind) => {
+        // Copying thousands of texts takes long enough to yield in between.
+        if (slice.isOver()) await slice.pass();
+        return READ[kind].copy(chunk, at++);
+      });
+    }
   }
+}
+
+function textsOf(table: RecordTable): readonly string[] {
+  const columns = Object.entries(RECORDS[table]);
+  return columns.filter(([, kind]) => kind === 'text' || kind === 'list').map(([name]) => name);
 }
 
 /** The bytes of all texts of the records, in UTF-8. */
 export async function readTextBytes(database: Database, format: number): Promise<number> {
-  const sums = Object.entries(RECORDS).flatMap(([table, columns]) =>
-    Object.entries(columns)
-      .filter(([, kind]) => kind === 'text' || kind === 'list')
-      .map(([name]) => `SELECT sum(strlen(${name})) FROM ${tableOf(table as RecordTable, format)}`),
+  const sums = (Object.keys(RECORDS) as RecordTable[]).flatMap((table) =>
+    textsOf(table).map((name) => `SELECT sum(strlen(${name})) FROM ${tableOf(table, format)}`),
   );
   const rows = await database.rows(sums.join(' UNION ALL '));
   return rows.reduce((sum, [bytes]) => sum + Number(bytes ?? 0), 0);

@@ -5,11 +5,18 @@ import type { OrganizationEntry } from '../../store.ts';
 import type { VersionRows } from '../../version-rows.ts';
 import { type CopiedRows, type CopiedTable, selection, VERSION_TABLES } from '../../version-tables.ts';
 import { Database } from '../database.ts';
+import { bytesOfRow, portionsOf } from '../long-texts.ts';
 import { rowsOfChunk } from '../publish/copied-chunks.ts';
 import { readFormat, tableOf } from '../publish/schema.ts';
 import type { VersionFile } from './version-dataset.ts';
 
 const MEMORY_BYTES = 768e6;
+
+/** The first column of the order of the tables that can hold long texts. */
+const KEYS: Readonly<Partial<Record<CopiedTable, string>>> = {
+  ...{ users: 'ix', user_properties: 'person', boards: 'ix', pins: 'ix' },
+  ...{ events: 'timestamp_ms', adjustments: 'place' },
+};
 
 /** Without a file, only the entry is available. Closing the rows releases the file. */
 export async function openVersionRows(
@@ -62,8 +69,17 @@ class DuckdbRows implements VersionRows {
     if (this.#opened === undefined) throw new Error('nothing is published');
     const { database, format } = this.#opened;
     const { list } = selection(table);
-    const sql = `SELECT ${list} FROM ${sourceOf(table, format)} ORDER BY ${VERSION_TABLES[table].order}`;
-    for await (const chunk of database.stream(sql)) yield rowsOfChunk(table, chunk);
+    const { order } = VERSION_TABLES[table];
+    const source = sourceOf(table, format);
+    const key = KEYS[table];
+    const portions =
+      key === undefined
+        ? ['true']
+        : await portionsOf((sql) => database.rows(sql), { source, key, bytes: bytesOfRow(table) });
+    for (const portion of portions) {
+      const sql = `SELECT ${list} FROM ${source} WHERE ${portion} ORDER BY ${order}`;
+      for await (const chunk of database.stream(sql)) yield rowsOfChunk(table, chunk);
+    }
   }
 
   async close(): Promise<void> {

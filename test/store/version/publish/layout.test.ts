@@ -95,7 +95,7 @@ describe('the layout of a version file', () => {
 
   it('keeps the order of import for pins whose texts are inserted in portions', async () => {
     await store.createOrganization('texts', {});
-    // Two portions and the beginning of a third.
+    // Several portions.
     const pins = Array.from({ length: 14 }, (_, place) => ({
       ...{ id: BigInt(100 - place), boardId: 7n, ownerId: 1n, title: `Pin ${place}` },
       body: String.fromCharCode(97 + place).repeat(10_000_000),
