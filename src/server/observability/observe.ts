@@ -42,6 +42,7 @@ export type Observe = (observation: Observation) => void;
 
 /** What becomes known about a request while it is handled. */
 export class Visit {
+  /** Taken apart once for all steps. */
   readonly target: RequestTarget;
   readonly #startMs = performance.now();
   readonly #bytesBefore: number;

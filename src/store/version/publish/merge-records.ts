@@ -43,25 +43,22 @@ export async function mergeRecords(
     'known',
     `SELECT id FROM ${table} SEMI JOIN staged_${table} USING (id)`,
   );
-  const fresh = names.map((name) => `coalesce(${name}, ${columns[name]}) AS ${name}`);
-  const rows =
-    known === 0
-      ? [`SELECT NULL::INTEGER AS ix, id, ${fresh.join(', ')}, n FROM (${given})`]
-      : (
-          await portionsWithKnown(
-            connection,
-            table,
-            `SELECT id, ${bytesOfRow(table)} AS bytes FROM staged_${table}`,
-            'id',
-          )
-        ).map(
-          (portion) =>
-            `SELECT t.ix, g.id, ${merged.join(', ')}, g.n
-             FROM (FROM (${given}) WHERE ${portion}) g LEFT JOIN (FROM ${table} WHERE ${portion}) t ON t.id = g.id`,
-        );
+  if (known === 0) {
+    const fresh = names.map((name) => `coalesce(${name}, ${columns[name]}) AS ${name}`);
+    const rows = `SELECT NULL::INTEGER AS ix, id, ${fresh.join(', ')}, n FROM (${given})`;
+    return await applyMerged(connection, table, [rows], THING_CLOCKS, revised);
+  }
+  const sizes = `SELECT id, ${bytesOfRow(table)} AS bytes FROM staged_${table}`;
+  const portions = await portionsWithKnown(connection, table, sizes, 'id');
+  const rows = portions.map(
+    (portion) =>
+      `SELECT t.ix, g.id, ${merged.join(', ')}, g.n
+       FROM (FROM (${given}) WHERE ${portion}) g LEFT JOIN (FROM ${table} WHERE ${portion}) t ON t.id = g.id`,
+  );
   return await applyMerged(connection, table, rows, THING_CLOCKS, revised);
 }
 
+/** Up to this share of a table, DuckDB holds the known keys of a join in memory, not the table. */
 const FEW_KNOWN = 1 / 16;
 
 /**
@@ -76,7 +73,7 @@ async function portionsWithKnown(
 ): Promise<readonly string[]> {
   const [known, all] = await countRows(connection, ['known', table]);
   const bytes = `SELECT ${key}, ${bytesOfRow(table)} AS bytes FROM ${table}`;
-  // Only few texts are read after the join. For more, DuckDB might hold the texts in memory.
+  // Of few known rows, only their own texts are read. Of many, the join gets sizes, not texts.
   const published =
     known < all * FEW_KNOWN
       ? `${bytes} SEMI JOIN known USING (${key})`

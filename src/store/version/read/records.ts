@@ -6,7 +6,7 @@ import { isDerivedName } from '../../../domain/derived-name.ts';
 import { escapeLineEnds, hasLineEnds } from '../../../domain/json-text.ts';
 import { slice } from '../../../system/time-slice.ts';
 import { type Database, doubleColumn } from '../database.ts';
-import { bytesOfTexts, portionsOf } from '../long-texts.ts';
+import { bytesOfRow, portionsOf } from '../long-texts.ts';
 import { tableOf } from '../publish/schema.ts';
 import { textColumn } from './text-vector.ts';
 
@@ -36,7 +36,7 @@ export async function* readRecords<T extends RecordTable>(
   const list = columns.map(([name, kind]) => READ[kind].sql(COMPUTED[name] ?? name));
   const where = since === undefined ? '' : `WHERE revised > ${since}`;
   const source = `(FROM ${tableOf(table, format)} ${where})`;
-  const bytes = bytesOfTexts(textsOf(table));
+  const bytes = bytesOfRow(table);
   for (const portion of await portionsOf((sql) => database.rows(sql), { source, key: 'ix', bytes })) {
     const sql = `SELECT ${list.join(', ')} FROM ${source} AS ${table} WHERE ${portion} ORDER BY ix`;
     for await (const chunk of database.stream(sql)) {
@@ -50,16 +50,10 @@ export async function* readRecords<T extends RecordTable>(
   }
 }
 
-function textsOf(table: RecordTable): readonly string[] {
-  const columns = Object.entries(RECORDS[table]);
-  return columns.filter(([, kind]) => kind === 'text' || kind === 'list').map(([name]) => name);
-}
-
 /** The bytes of all texts of the records, in UTF-8. */
 export async function readTextBytes(database: Database, format: number): Promise<number> {
-  const sums = (Object.keys(RECORDS) as RecordTable[]).flatMap((table) =>
-    textsOf(table).map((name) => `SELECT sum(strlen(${name})) FROM ${tableOf(table, format)}`),
-  );
+  const tables = Object.keys(RECORDS) as RecordTable[];
+  const sums = tables.map((table) => `SELECT sum(${bytesOfRow(table)}) FROM ${tableOf(table, format)}`);
   const rows = await database.rows(sums.join(' UNION ALL '));
   return rows.reduce((sum, [bytes]) => sum + Number(bytes ?? 0), 0);
 }
