@@ -17,14 +17,27 @@ const BYTES_PER_RECORD = 30;
 /** With less, DuckDB gives up after minutes: measured with a hundred million events. */
 const LEAST_BYTES_PER_RECORD = 12;
 
+/** How much memory the building of a version takes. */
+export interface BuildMemory {
+  readonly limitBytes: number;
+  /** For a version with this many staged records, in bytes; up to the limit. */
+  bytesFor(records: number): number;
+}
+
+/**
+ * `givenBytes` if that is defined, whatever the number of records. Otherwise what they need, up to
+ * `limitBytes`.
+ */
+export function buildMemory(givenBytes?: number, limitBytes = defaultBuildBytes()): BuildMemory {
+  if (givenBytes !== undefined) return { limitBytes: givenBytes, bytesFor: () => givenBytes };
+  const bytesFor = (records: number) =>
+    Math.min(limitBytes, Math.max(USUAL_BYTES, BYTES_PER_RECORD * records));
+  return { limitBytes, bytesFor };
+}
+
 /** What the memory of the machine allows, in bytes. */
 export function defaultBuildBytes(memory = machineMemory()): number {
   return Math.floor(Math.max((memory - LEFT_BYTES) / 2, LEAST_BUILD_BYTES));
-}
-
-/** What a version with this many staged records needs, of the `limitBytes` that it may use. */
-export function buildBytes(records: number, limitBytes: number): number {
-  return Math.min(limitBytes, Math.max(USUAL_BYTES, BYTES_PER_RECORD * records));
 }
 
 /** What a version with this many staged records needs at least, in bytes. */

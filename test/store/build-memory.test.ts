@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, it } from 'node:test';
 import { isMemoryShortage } from '../../src/cli/process/memory-shortage.ts';
 import {
-  buildBytes,
+  buildMemory,
   defaultBuildBytes,
   LEAST_BUILD_BYTES,
   refuseMemoryShortage,
@@ -37,10 +37,18 @@ it('a hundred million records are refused where they have failed, and accepted w
 });
 
 it('the memory grows with the number of staged records, up to the limit', () => {
-  assert.equal(buildBytes(0, 64e9), buildBytes(1_000_000, 64e9));
-  assert.ok(buildBytes(100_000_000, 64e9) > buildBytes(1_000_000, 64e9));
-  assert.equal(buildBytes(100_000_000, 1e9), 1e9);
-  assert.equal(buildBytes(0, 300e6), 300e6);
+  const ample = buildMemory(undefined, 64e9);
+  assert.equal(ample.bytesFor(0), ample.bytesFor(1_000_000));
+  assert.ok(ample.bytesFor(100_000_000) > ample.bytesFor(1_000_000));
+  assert.equal(buildMemory(undefined, 1e9).bytesFor(100_000_000), 1e9);
+  assert.equal(buildMemory(undefined, 300e6).bytesFor(0), 300e6);
+});
+
+it('a given memory is taken as it is, whatever the number of records', () => {
+  for (const bytes of [300e6, 64e9]) {
+    const { limitBytes, bytesFor } = buildMemory(bytes, 1e9);
+    assert.deepEqual([limitBytes, bytesFor(0), bytesFor(100_000_000)], [bytes, bytes, bytes]);
+  }
 });
 
 it('a statement that exceeds its memory is recognized, and succeeds with more', async () => {

@@ -5,7 +5,7 @@
 import { stat } from 'node:fs/promises';
 import type { Counts, Dataset } from '../../dataset/dataset.ts';
 import { AppError } from '../../domain/app-error.ts';
-import { defaultBuildBytes } from '../build-memory.ts';
+import { type BuildMemory, buildMemory } from '../build-memory.ts';
 import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
 import { checkOrganizationName, checkReplaceable } from '../organization-name.ts';
 import type {
@@ -54,12 +54,12 @@ export interface Prefetched {
 export class VersionStore implements Store {
   readonly #catalog: Catalog;
   readonly #files: VersionFiles;
-  readonly #buildBytes: number;
+  readonly #buildMemory: BuildMemory;
   #onChange: (change: StoreChange) => Promise<void> = async () => undefined;
 
-  /** `buildBytes`: memory for building a version. */
-  constructor(catalog: Catalog, files: VersionFiles, buildBytes = defaultBuildBytes()) {
-    this.#buildBytes = buildBytes;
+  /** `buildBytes`: memory for building a version; by default, see `buildMemory`. */
+  constructor(catalog: Catalog, files: VersionFiles, buildBytes?: number) {
+    this.#buildMemory = buildMemory(buildBytes);
     this.#catalog = catalog;
     this.#files = files;
   }
@@ -165,7 +165,7 @@ export class VersionStore implements Store {
     try {
       const { cause } = options;
       const { name: organization, settings: before } = next.entry;
-      return await DuckdbPublication.begin(next, this.#buildBytes, cause, (outcome, after) =>
+      return await DuckdbPublication.begin(next, this.#buildMemory, cause, (outcome, after) =>
         this.#onChange({ type: 'published', organization, cause, before, after, outcome }),
       );
     } catch (error) {

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { readPolicy } from '../../../points/policy.ts';
-import { buildBytes, refuseMemoryShortage } from '../../build-memory.ts';
+import { type BuildMemory, refuseMemoryShortage } from '../../build-memory.ts';
 import { expiryOf } from '../../retention.ts';
 import type { DeletionOf, EventColumns, RecordKind, RecordOf, StagedProblem } from '../../staging.ts';
 import {
@@ -47,7 +47,7 @@ export class DuckdbPublication implements Publication {
   readonly #database: Database;
   readonly #connection: DuckDBConnection;
   readonly #staging: StagingTables;
-  readonly #limitBytes: number;
+  readonly #memory: BuildMemory;
   readonly #cause: Cause | undefined;
   /** Events before it are too old to be kept. */
   readonly #expiryMs: number | undefined;
@@ -66,7 +66,7 @@ export class DuckdbPublication implements Publication {
       database: Database;
       connection: DuckDBConnection;
       staging: StagingTables;
-      limitBytes: number;
+      memory: BuildMemory;
       cause: Cause | undefined;
       onPublished: OnPublished | undefined;
     },
@@ -78,24 +78,24 @@ export class DuckdbPublication implements Publication {
     this.#database = building.database;
     this.#connection = building.connection;
     this.#staging = building.staging;
-    this.#limitBytes = building.limitBytes;
+    this.#memory = building.memory;
     this.#settings = next.entry.settings;
   }
 
   /**
-   * Takes ownership of the turn to publish, which ends with the publication. `limitBytes`: memory
-   * for building the version.
+   * Takes ownership of the turn to publish, which ends with the publication. `memory`: for
+   * building the version.
    */
   static async begin(
     next: NextVersion,
-    limitBytes: number,
+    memory: BuildMemory,
     cause?: Cause,
     onPublished?: OnPublished,
   ): Promise<DuckdbPublication> {
     const { file, spillFolder } = next;
     const database = await Database.open(file, {
       readOnly: false,
-      memoryBytes: buildBytes(0, limitBytes),
+      memoryBytes: memory.bytesFor(0),
       spillFolder,
       ...(next.current === undefined ? {} : { attached: { [CURRENT]: next.current } }),
     });
@@ -103,7 +103,7 @@ export class DuckdbPublication implements Publication {
       const connection = await database.connect();
       await prepareTables(connection, next.publication === undefined);
       const staging = await StagingTables.create(connection);
-      return new DuckdbPublication(next, { database, connection, staging, limitBytes, cause, onPublished });
+      return new DuckdbPublication(next, { database, connection, staging, memory, cause, onPublished });
     } catch (error) {
       database.close();
       throw error;
@@ -129,9 +129,9 @@ export class DuckdbPublication implements Publication {
 
   async check(report: (problem: StagedProblem) => void, deleting: DeletingOptions = {}): Promise<LeftOut> {
     this.#staging.flush();
-    refuseMemoryShortage(this.#staging.count, this.#limitBytes);
+    refuseMemoryShortage(this.#staging.count, this.#memory.limitBytes);
     await prepareThreads(this.#connection, this.#staging.count);
-    await setMemory(this.#connection, buildBytes(this.#staging.count, this.#limitBytes));
+    await setMemory(this.#connection, this.#memory.bytesFor(this.#staging.count));
     const leftOut = {
       forgotten: await leaveOutForgotten(this.#connection),
       expired: await leaveOutExpired(this.#connection, this.#expiryMs),
@@ -149,7 +149,7 @@ export class DuckdbPublication implements Publication {
   async restore(): Promise<void> {
     const [events] = await countRows(this.#connection, ['events']);
     await prepareThreads(this.#connection, events);
-    await setMemory(this.#connection, buildBytes(events, this.#limitBytes));
+    await setMemory(this.#connection, this.#memory.bytesFor(events));
     const position = await this.#position();
     const { isAnew, format } = await rollBack(this.#connection, position);
     await this.#delete({ report: () => undefined });
