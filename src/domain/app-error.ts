@@ -258,6 +258,7 @@ type CommandCode =
   | 'import-refused'
   | 'restore-refused'
   | 'removal-refused'
+  | 'copy-busy'
   | 'copy-refused'
   | 'file-unreadable'
   | 'source-refused';

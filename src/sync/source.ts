@@ -11,7 +11,7 @@ import { PATHS } from '../client/schema-a.ts';
 import { PATHS as INSIGHTS_PATHS } from '../client/schema-insights.ts';
 import { type Origin, type Request, send, sendRaw } from '../client/sending.ts';
 import type { SyncBatch } from '../client/sync.ts';
-import { AppError } from '../domain/app-error.ts';
+import { AppError, type ErrorCode } from '../domain/app-error.ts';
 import type { CopyList } from './tables.ts';
 
 const PAGE_SIZE = 10_000;
@@ -169,12 +169,14 @@ function openOrRefuse(options: ClientOptions) {
   }
 }
 
-/** Whether a later attempt may succeed: the server, the database or the bucket was busy or away. */
+const PASSING: readonly ErrorCode[] = ['copy-busy', 'database-away', 'chunks-away', 'data-unreadable'];
+
+/** Whether a later attempt may succeed: the server or the target was busy, away or changing. */
 export function passes(error: unknown): boolean {
   if (!(error instanceof AppError)) return false;
   const { cause, code } = error;
   const isOfServer = cause instanceof CorkboardError && isPassing(cause);
-  return isOfServer || code === 'database-away' || code === 'chunks-away';
+  return isOfServer || PASSING.includes(code);
 }
 
 async function* told<T>(parts: AsyncIterable<T>): AsyncGenerator<T, void> {

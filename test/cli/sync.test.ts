@@ -4,12 +4,14 @@ import { once } from 'node:events';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, it } from 'node:test';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { answering, sendLines } from '../client/odd-server.ts';
 import { DATABASES, PLACES } from '../sync/copies.ts';
 import { exported, sortedTexts } from '../sync/exported.ts';
 import { openWorld, type World } from '../world.ts';
-import { run, start, temporaryFolder } from './command.ts';
+import { run, runProcess, start, temporaryFolder } from './command.ts';
 
 const folder = temporaryFolder();
 let world: World;
@@ -163,3 +165,43 @@ it('sync --every repeats until a signal ends it', async () => {
     [true, false, false],
   );
 });
+
+/** Each holds the lock of a target until the function that it returns is called. */
+const HOLDERS: readonly (readonly [scheme: string, hold: (path: string) => Promise<() => void>])[] = [
+  [
+    'duckdb',
+    async (path) => {
+      const instance = await DuckDBInstance.create(path);
+      return () => instance.closeSync();
+    },
+  ],
+  ['sqlite', async (path) => lockSqlite(path)],
+  ['parquet', async (path) => lockSqlite(join(path, '.corkboard/lock'))],
+];
+
+function lockSqlite(path: string): () => void {
+  const database = new DatabaseSync(path);
+  database.exec('BEGIN EXCLUSIVE');
+  return () => database.close();
+}
+
+for (const [scheme, hold] of HOLDERS) {
+  it(`sync refuses a target in use in ${scheme}, and tries again with --every`, async () => {
+    const environment = { CORKBOARD_SYNC_KEY: world.keys.full };
+    const path = join(folder, `busy.${scheme}`);
+    const words = ['sync', url, '--to', `${scheme}:${path}`];
+    assert.equal((await run(words, { environment })).code, 0);
+    const release = await hold(path);
+    const refused = await runProcess(words, { environment });
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /^corkboard: Cannot .*: a different program is using it \(/);
+    const child = start([...words, '--every', '1s', '--json'], environment);
+    const ended = once(child, 'close');
+    await once(createInterface({ input: child.stderr! }), 'line');
+    release();
+    await once(createInterface({ input: child.stdout! }), 'line');
+    child.kill('SIGTERM');
+    await ended;
+    assert.equal(child.exitCode, 0);
+  });
+}

@@ -52,7 +52,7 @@ describe('a run in a bucket that is replaced by a different one', () => {
         runWith(place, [], 'first').then(() => undefined),
       );
       const replaced = runWith(behind(proxy, place), change, 'second');
-      await assert.rejects(replaced, { code: 'copy-refused', message: /A different run has continued/ });
+      await assert.rejects(replaced, { code: 'copy-busy', message: /A different run has continued/ });
       assert.deepEqual(eventsIn(await place.rows('events')), FIRST);
       await assertNothingUnfinished(place);
       await runWith(place, change, 'second');
@@ -73,7 +73,7 @@ describe('a run in a bucket that is replaced by a different one', () => {
       await assert.rejects(runWith(behind(other, place), third, 'third'), { code: 'data-unreadable' });
     });
     const replaced = runWith(behind(proxy, place), CHANGE, 'second');
-    await assert.rejects(replaced, { code: 'copy-refused', message: /A different run has continued/ });
+    await assert.rejects(replaced, { code: 'copy-busy', message: /A different run has continued/ });
     await runWith(place, third, 'third');
     assert.deepEqual(eventsIn(await place.rows('events')), [...SECOND, ...later]);
     await assertNothingUnfinished(place);

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { formatInstant } from '../../src/domain/instant.ts';
 import type { SyncSource } from '../../src/sync/source.ts';
 import { sync } from '../../src/sync/sync.ts';
+import type { LockOptions } from '../../src/sync/targets/bucket-lock.ts';
 import { openTarget } from '../../src/sync/targets/open-target.ts';
 import type { CopyPlace, CopyRow } from './copies.ts';
 
@@ -32,8 +33,13 @@ export const NO_CHANGES: ScriptedBatch = { startsAnew: false, forgotten: [], del
 export const LOCK_TIMES = { renewMs: 100, silenceMs: 800 };
 
 /** One run with these batches, which are one change set. */
-export async function runWith(place: CopyPlace, batches: readonly OddBatch[], token: string) {
-  const target = await openTarget(place.address, { schema: 'community', lockTimes: LOCK_TIMES });
+export async function runWith(
+  place: CopyPlace,
+  batches: readonly OddBatch[],
+  token: string,
+  lock: LockOptions = LOCK_TIMES,
+) {
+  const target = await openTarget(place.address, { schema: 'community', lock });
   try {
     return await sync(scripted(batches, token), target);
   } finally {

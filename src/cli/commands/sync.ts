@@ -93,7 +93,8 @@ async function syncFrom(url: string, options: SyncCommandOptions): Promise<void>
   // New files are readable by their owner only, except in a Parquet folder that others can read.
   const umask = process.umask(0o077);
   try {
-    await syncRepeatedly(source, () => openTarget(options.to, options), options, signal);
+    const open = () => openTarget(options.to, { ...options, lock: { onWait: tellWait } });
+    await syncRepeatedly(source, open, options, signal);
   } catch (error) {
     // The transaction was rolled back.
     if (!signal.aborted) throw error;
@@ -143,6 +144,12 @@ async function syncOnce(source: SyncSource, target: CopyTarget, options: SyncCom
 
 function tellMissing(list: string): void {
   remark(`The server shows no ${list} beside this URL, so the table "${list}" is empty.`);
+}
+
+function tellWait(silenceMs: number): void {
+  remark(
+    `Waiting for up to ${silenceMs / 1000} s: the bucket is locked. If the run with the lock was killed, this one continues.`,
+  );
 }
 
 function tellRetry({ error, pauseMs }: { readonly error: Error; readonly pauseMs: number }): void {

@@ -14,6 +14,11 @@ export interface LockTimes {
   readonly silenceMs: number;
 }
 
+export interface LockOptions extends Partial<LockTimes> {
+  /** Called once, before `take` waits for at most `silenceMs`. */
+  readonly onWait?: (silenceMs: number) => void;
+}
+
 const TIMES: LockTimes = { renewMs: 5_000, silenceMs: 30_000 };
 const LOOKS_PER_RENEWAL = 5;
 
@@ -38,21 +43,23 @@ export class BucketLock {
   readonly #objects: S3Objects;
   readonly #folder: string;
   readonly #times: LockTimes;
+  readonly #onWait: LockOptions['onWait'];
   readonly #ending = new AbortController();
   #renewing: Promise<void> = Promise.resolve();
 
-  private constructor(objects: S3Objects, folder: string, times: LockTimes) {
+  private constructor(objects: S3Objects, folder: string, { onWait, ...times }: LockOptions) {
     this.#objects = objects;
     this.#folder = folder;
-    this.#times = times;
+    this.#times = { ...TIMES, ...times };
+    this.#onWait = onWait;
   }
 
   /**
    * `folder`: the keys of the lock begin like this. Waits while it may be that of a run that was
-   * killed. Throws `copy-refused` if a run has it.
+   * killed. Throws `copy-busy` if a run has it.
    */
-  static async take(objects: S3Objects, folder: string, times: Partial<LockTimes> = {}): Promise<BucketLock> {
-    const lock = new BucketLock(objects, folder, { ...TIMES, ...times });
+  static async take(objects: S3Objects, folder: string, options: LockOptions = {}): Promise<BucketLock> {
+    const lock = new BucketLock(objects, folder, options);
     try {
       // Of two runs that begin at the same time, at least one finds the object of the other.
       await lock.#renew();
@@ -67,14 +74,14 @@ export class BucketLock {
   }
 
   /**
-   * Throws `copy-refused` if a different run has taken the lock since, because this one did not
+   * Throws `copy-busy` if a different run has taken the lock since, because this one did not
    * renew it in time.
    */
   async assertHeld(): Promise<void> {
     const holder = await this.#objects.get(`${this.#folder}${HOLDER}`);
     if (holder !== undefined && Buffer.from(holder).toString() === this.run) return;
     throw new AppError(
-      'copy-refused',
+      'copy-busy',
       'A different run has continued in place of this one, which was paused for too long. Run the command again after that one has ended.',
     );
   }
@@ -105,13 +112,14 @@ export class BucketLock {
   }
 
   /**
-   * Deletes the locks that are not renewed. Throws `copy-refused` if one is renewed. Counts looks
+   * Deletes the locks that are not renewed. Throws `copy-busy` if one is renewed. Counts looks
    * instead of time, so that a pause of this process is not taken for one of the others.
    */
   async #outlastOthers(): Promise<void> {
     const pauseMs = this.#times.renewMs / LOOKS_PER_RENEWAL;
     const mostLooks = this.#times.silenceMs / pauseMs;
     const seen = new Map<string, { readonly etag: string; looks: number }>();
+    let hasWaited = false;
     for (;;) {
       const others = await this.#others();
       const silent: string[] = [];
@@ -124,6 +132,8 @@ export class BucketLock {
       }
       await this.#objects.delete(silent);
       if (silent.length === others.size) return;
+      if (!hasWaited) this.#onWait?.(this.#times.silenceMs);
+      hasWaited = true;
       await pause(pauseMs);
     }
   }
@@ -141,7 +151,7 @@ export class BucketLock {
 
 function taken(): AppError {
   return new AppError(
-    'copy-refused',
+    'copy-busy',
     'Cannot lock the bucket: a different run is using the same prefix. Wait until it has ended.',
   );
 }

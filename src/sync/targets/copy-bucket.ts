@@ -8,7 +8,7 @@ import { AppError } from '../../domain/app-error.ts';
 import type { BucketObject, S3Objects } from '../../store/chunks/s3-objects.ts';
 import { inParallel } from '../../system/in-parallel.ts';
 import { openTemporaryFolder, type TemporaryFolder } from '../../system/temporary-folder.ts';
-import { BucketLock, isOfLock, isRun, type LockTimes } from './bucket-lock.ts';
+import { BucketLock, isOfLock, isRun, type LockOptions } from './bucket-lock.ts';
 import {
   CHANGE_FILE,
   type CopyFiles,
@@ -46,22 +46,22 @@ type ObjectsByKey = ReadonlyMap<string, BucketObject>;
 
 export class CopyBucket implements CopyFiles {
   readonly #objects: S3Objects;
-  readonly #times: Partial<LockTimes>;
+  readonly #lockOptions: LockOptions;
   #lock: BucketLock | undefined;
   #temporary: TemporaryFolder | undefined;
   #found: ObjectsByKey = new Map();
   /** Whether a change is written down that is not yet made. */
   #isRecorded = false;
 
-  constructor(objects: S3Objects, times: Partial<LockTimes> = {}) {
+  constructor(objects: S3Objects, lockOptions: LockOptions = {}) {
     this.#objects = objects;
-    this.#times = times;
+    this.#lockOptions = lockOptions;
   }
 
   async lock(): Promise<() => Promise<void>> {
     // Leaves nothing behind in a prefix of others.
     await this.#find();
-    const lock = await BucketLock.take(this.#objects, OWN, this.#times);
+    const lock = await BucketLock.take(this.#objects, OWN, this.#lockOptions);
     this.#lock = lock;
     return () => lock.release();
   }

@@ -27,7 +27,7 @@ export interface FilesChange {
 
 /** `lock` comes first; the others require the lock. */
 export interface CopyFiles {
-  /** Returns the function that releases the lock. Throws `copy-refused` if a run has it. */
+  /** Returns the function that releases the lock. Throws `copy-busy` if a run has it. */
   lock(): Promise<() => Promise<void>>;
   /**
    * Completes or undoes a run that was killed, and makes an empty folder for unfinished files.

@@ -82,7 +82,7 @@ export class CopyFolder implements CopyFiles {
       lock.exec('BEGIN EXCLUSIVE');
     } catch (error) {
       lock?.close();
-      throw refusedBy('Cannot lock the folder: a different run may be using it', error);
+      throw refusedBy('Cannot lock the folder', error);
     }
     return async () => lock.close();
   }

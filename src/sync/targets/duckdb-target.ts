@@ -24,7 +24,7 @@ const DIALECT: ViewDialect = {
   element: 'tag',
 };
 
-/** Creates the file and its tables if they do not exist. Throws `copy-refused`. */
+/** Creates the file and its tables if they do not exist. Throws `copy-refused` and `copy-busy`. */
 export async function openDuckdbTarget(path: string): Promise<CopyTarget> {
   const instance = await DuckDBInstance.create(path, DUCKDB_OPTIONS).catch((error: unknown) => {
     throw refusedBy('Cannot open the DuckDB file', error);

@@ -1,7 +1,7 @@
 /** The targets of a sync, by their addresses. */
 import { AppError } from '../../domain/app-error.ts';
 import type { CopyTarget } from '../copy-target.ts';
-import type { LockTimes } from './bucket-lock.ts';
+import type { LockOptions } from './bucket-lock.ts';
 
 export interface CopyTargetOptions {
   /** Schema in PostgreSQL. */
@@ -9,10 +9,10 @@ export interface CopyTargetOptions {
   /** Role in PostgreSQL that gets the privilege to read the copy. */
   readonly grant?: string;
   /** Of a copy in a bucket. */
-  readonly lockTimes?: Partial<LockTimes>;
+  readonly lock?: LockOptions;
 }
 
-/** Throws `option-malformed` for an unknown address, and `copy-refused`. */
+/** Throws `option-malformed` for an unknown address, `copy-refused` and `copy-busy`. */
 export async function openTarget(address: string, options: CopyTargetOptions): Promise<CopyTarget> {
   const { schema, grant } = options;
   const [, scheme = '', path = ''] = /^([a-z0-9]+):(.+)$/s.exec(address) ?? [];
@@ -33,7 +33,7 @@ export async function openTarget(address: string, options: CopyTargetOptions): P
     case 'parquet':
       return await (await import('./folder-target.ts')).openFolderTarget(path);
     case 's3':
-      return await (await import('./bucket-target.ts')).openBucketTarget(address, options.lockTimes);
+      return await (await import('./bucket-target.ts')).openBucketTarget(address, options.lock);
     default:
       // The address is not repeated: it may contain a password.
       throw new AppError(

@@ -14,11 +14,28 @@ export const POINTS_COLUMN: (typeof STATE_COLUMNS)[number] = 'points_tag';
 export const STATE_TABLE = 'corkboard_sync';
 export const SELECT_STATE = `SELECT ${STATE_COLUMNS.join(', ')} FROM ${STATE_TABLE}`;
 
-/** `copy-refused`, with the reason of the database. */
+/**
+ * With the reason of the database: `copy-busy` if a different process has locked it, otherwise
+ * `copy-refused`.
+ */
 export function refusedBy(what: string, error: unknown): AppError {
   if (error instanceof AppError) return error;
   const reason = error instanceof Error ? error.message : String(error);
+  if (isLocked(error)) {
+    return new AppError('copy-busy', `${what}: a different program is using it (${reason}).`, {
+      cause: error,
+    });
+  }
   return new AppError('copy-refused', `${what} (${reason}).`, { cause: error });
+}
+
+const SQLITE_BUSY = 5;
+
+/** Whether a database failed because a different process has locked it. */
+export function isLocked(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if ('errcode' in error) return error.errcode === SQLITE_BUSY;
+  return /Could not set lock on file/.test(error.message);
 }
 
 export function quoted(name: string): string {

@@ -6,6 +6,7 @@ import type { CopyView, ViewDialect } from '../views.ts';
 import {
   type ColumnTypes,
   indexesOf,
+  isLocked,
   keyNames,
   namesOf,
   POINTS_COLUMN,
@@ -33,15 +34,18 @@ const BUSY_TIMEOUT_MS = 5_000;
  */
 const CACHE_KIB = 64 * 1024;
 
-/** Creates the file and its tables if they do not exist. Throws `copy-refused`. */
+/**
+ * Creates the file and its tables if they do not exist. Throws `copy-refused`, and `copy-busy` like
+ * `transact`.
+ */
 export async function openSqliteTarget(path: string): Promise<CopyTarget> {
   const database = openDatabase(path);
   const run = (sql: string) => database.exec(sql);
   return {
     async transact(change) {
-      // Keeps other writers out from now on.
-      run('BEGIN IMMEDIATE');
       try {
+        // Keeps other writers out from now on.
+        run('BEGIN IMMEDIATE');
         const existing = relationsIn(database);
         refuseOthers(existing, stateColumnsIn(database));
         const select = database.prepare(SELECT_STATE);
@@ -54,7 +58,7 @@ export async function openSqliteTarget(path: string): Promise<CopyTarget> {
         run('COMMIT');
       } catch (error) {
         if (database.isTransaction) run('ROLLBACK');
-        throw error;
+        throw isLocked(error) ? refusedBy('Cannot write the SQLite file', error) : error;
       }
     },
     async close() {
