@@ -80,7 +80,8 @@ users        the user: address, names, roles, and properties from the learning p
 boards       the boards on which the user did or owns something, or is or was a member
 pins         the pins that the user owns
 memberships  the boards that the user is a member of
-events       what the user did (actor_id), and what others did with the user's content (owner_id)
+events       what the user did (actor_id), with the texts that the user wrote (body), and what
+             others did with the user's content (owner_id), without their texts
 points       points totals that were imported
 adjustments  corrections of points, with their reasons
 points.txt   every award of points, and how the totals are computed

@@ -4,12 +4,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { FULL_SCOPE } from '../../../../src/domain/scope.ts';
 import { onlyPersonal } from '../../../../src/export/personal.ts';
 import { VersionRecords } from '../../../../src/export/records.ts';
 import { openFolderStore } from '../../../../src/store/files/open-folder.ts';
 import type { VersionStore } from '../../../../src/store/files/version-store.ts';
-import { openPublished, publishRecords, type Records } from '../../../dataset/small-world.ts';
+import { checkVersion } from '../../../../src/store/version/read/version-check.ts';
+import { openPublished, placed, publishRecords, type Records } from '../../../dataset/small-world.ts';
 
 const NO_WAIT = { waitMs: 0 };
 const COMMENTS = JSON.stringify({
@@ -44,6 +46,10 @@ describe('the body of an event', () => {
   async function create(name: string, events: NonNullable<Records['events']>, policy = ''): Promise<void> {
     await store.createOrganization(name, { policy });
     await publishRecords(store, name, { ...DESCRIBED, events });
+  }
+
+  function fileOf(name: string, publication: number): string {
+    return join(folder, 'organizations', name, 'generations', `${publication}.duckdb`);
   }
 
   async function bodiesOf(name: string): Promise<readonly unknown[]> {
@@ -196,5 +202,57 @@ describe('the body of an event', () => {
         record: 'pin.commented by user 1 on board 7 at 1970-01-01T00:00:01Z',
       },
     ]);
+  });
+
+  it('goes away and comes back with rollbacks to a version from before it and to one with it', async () => {
+    await create('both ways', [{ ...COMMENT, id: 1n }], COMMENTS);
+    await publishRecords(store, 'both ways', { events: [{ ...COMMENT, id: 1n, body: 'too short' }] });
+    const file = fileOf('both ways', 1);
+    const instance = await DuckDBInstance.create(file);
+    const connection = await instance.connect();
+    await connection.run('ALTER TABLE events DROP COLUMN body');
+    await connection.run("COMMENT ON TABLE version IS 'Corkboard generation, format 9'");
+    connection.closeSync();
+    instance.closeSync();
+    for (const [publication, body, points] of [
+      [1, undefined, 5],
+      [2, 'too short', 0],
+    ] as const) {
+      const { changes } = await store.rollBack('both ways', publication, NO_WAIT);
+      assert.deepEqual(changes.events, { added: 0, changed: 1, unchanged: 0, deleted: 0 });
+      assert.deepEqual(await bodiesOf('both ways'), [body]);
+      assert.equal(await pointsIn('both ways'), points);
+    }
+  });
+
+  it('no longer counts once its event is deleted, and those of others still do', async () => {
+    const body = 'long enough now';
+    await create(
+      'deleted',
+      [
+        { ...COMMENT, id: 1n, body },
+        { ...COMMENT, id: 2n, body },
+        { ...COMMENT, id: 3n, body: 'short' },
+      ],
+      COMMENTS,
+    );
+    assert.equal(await pointsIn('deleted'), 10);
+    const publication = await store.beginPublication('deleted', NO_WAIT);
+    try {
+      await publication.stageDeletions('events', placed([{ id: 1n }]));
+      await publication.check((problem) => assert.fail(problem.reason));
+      const { changes } = await publication.publish();
+      assert.deepEqual(changes.events, { added: 0, changed: 0, unchanged: 0, deleted: 1 });
+    } finally {
+      await publication.discard();
+    }
+    assert.equal(await pointsIn('deleted'), 5);
+    assert.deepEqual(await bodiesOf('deleted'), [body, 'short']);
+  });
+
+  it('is accepted by the check of a version file', async () => {
+    await create('checked', [{ ...COMMENT, id: 1n, body: 'one' }, COMMENT], COMMENTS);
+    const { problems } = await checkVersion({ path: fileOf('checked', 1), spillFolder: folder });
+    assert.deepEqual(problems, []);
   });
 });
