@@ -14,11 +14,31 @@ export const LEAST_BUILD_BYTES = 256e6;
 /** Enough for a million events. DuckDB would fill more before it writes to disk. */
 const USUAL_BYTES = 768e6;
 const BYTES_PER_RECORD = 30;
-/** With less, DuckDB gives up after minutes: measured with a hundred million events. */
-const LEAST_BYTES_PER_RECORD = 12;
+/**
+ * With less, DuckDB can give up after minutes: 256 MB suffice for 40 million events, and 361 MB do
+ * not for 100 million.
+ */
+const LEAST_BYTES_PER_RECORD = 6;
+
+/** How much is computed at once where DuckDB keeps it in memory. */
+export interface AtOnce {
+  /** Events that are joined with users, boards and pins, and sorted. */
+  readonly events: number;
+  /** Users on boards whose points totals are computed. */
+  readonly pairs: number;
+  /** Bytes of staged users that are merged. */
+  readonly userBytes: number;
+}
+
+/**
+ * 25 million of a hundred million events with six million users, boards and pins fit into 860 MB,
+ * all of them do not; so do the users on boards of 40 million events not fit into 256 MB.
+ */
+const USUAL_AT_ONCE: AtOnce = { events: 25_000_000, pairs: 2_000_000, userBytes: 64_000_000 };
 
 /** How much memory the building of a version takes. */
 export interface BuildMemory {
+  readonly atOnce: AtOnce;
   readonly limitBytes: number;
   /** For a version with this many staged records, in bytes; up to the limit. */
   bytesFor(records: number): number;
@@ -29,10 +49,11 @@ export interface BuildMemory {
  * `limitBytes`.
  */
 export function buildMemory(givenBytes?: number, limitBytes = defaultBuildBytes()): BuildMemory {
-  if (givenBytes !== undefined) return { limitBytes: givenBytes, bytesFor: () => givenBytes };
+  const atOnce = USUAL_AT_ONCE;
+  if (givenBytes !== undefined) return { atOnce, limitBytes: givenBytes, bytesFor: () => givenBytes };
   const bytesFor = (records: number) =>
     Math.min(limitBytes, Math.max(USUAL_BYTES, BYTES_PER_RECORD * records));
-  return { limitBytes, bytesFor };
+  return { atOnce, limitBytes, bytesFor };
 }
 
 /** What the memory of the machine allows, in bytes. */
@@ -47,10 +68,10 @@ export function leastBuildBytes(records: number): number {
 
 /** Throws `import-refused` if `limitBytes` do not suffice for a version with this many records. */
 export function refuseMemoryShortage(records: number, limitBytes: number): void {
-  const needed = leastBuildBytes(records);
-  if (needed <= limitBytes) return;
+  if (leastBuildBytes(records) <= limitBytes) return;
+  const most = Math.floor(limitBytes / LEAST_BYTES_PER_RECORD);
   throw new AppError(
     'import-refused',
-    `${records.toLocaleString('en')} records need at least ${inGigabytes(needed)} of memory for building a version, and ${inGigabytes(limitBytes)} are allowed. Nothing was changed. Allow more with --build-memory (CORKBOARD_BUILD_MEMORY), on a machine with at least twice as much.`,
+    `The import has more than ${most.toLocaleString('en')} records, which is the most for ${inGigabytes(limitBytes)} of memory for building a version. Nothing was changed. Allow more with --build-memory (CORKBOARD_BUILD_MEMORY), on a machine with at least twice as much.`,
   );
 }

@@ -200,7 +200,10 @@ export type StoreChange = { readonly organization: string; readonly cause?: Caus
 );
 
 export interface Publication {
-  /** Adds checked records. The order of the calls is their order of import. */
+  /**
+   * Adds checked records. The order of the calls is their order of import. Throws `import-refused`
+   * if they are more than the memory for building a version suffices for, like the next two.
+   */
   stage<K extends RecordKind>(kind: K, records: readonly RecordOf[K][]): Promise<void>;
   /**
    * Like `stage`, for checked events as columns, which may be reused when the promise is fulfilled.

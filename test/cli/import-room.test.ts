@@ -41,8 +41,8 @@ it('an import that fits, or a small one, says nothing', () => {
 });
 
 it('an import that may need more memory than is allowed says so, with both sizes', () => {
-  const said = remarks(() => checkMemory(0.9e9, 9.6e9));
-  assert.match(said, /^The memory may not suffice: this import takes up to 1\.4 GB .* 0\.9 GB are allowed/);
+  const said = remarks(() => checkMemory(0.4e9, 9.6e9));
+  assert.match(said, /^The memory may not suffice: this import takes up to 0\.7 GB .* 0\.4 GB are allowed/);
   for (const [allowed, input] of [
     [2e9, 9.6e9],
     [0, 1e6],

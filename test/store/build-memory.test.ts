@@ -9,9 +9,14 @@ import {
   buildMemory,
   defaultBuildBytes,
   LEAST_BUILD_BYTES,
+  leastBuildBytes,
   refuseMemoryShortage,
 } from '../../src/store/build-memory.ts';
+import { openSqliteCatalog } from '../../src/store/catalog/sqlite-catalog.ts';
+import { LocalFiles } from '../../src/store/files/local-files.ts';
+import { VersionStore } from '../../src/store/files/version-store.ts';
 import { Database, runRows, setMemory } from '../../src/store/version/database.ts';
+import { placed, publishRecords, WORLD } from '../dataset/small-world.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'corkboard-memory-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -25,15 +30,29 @@ it('the default leaves a part of the machine, and suffices for building', () => 
 
 it('a hundred million records are refused where they have failed, and accepted where they have not', () => {
   const records = 106_000_000;
-  for (const memory of [2 ** 30, 2 ** 31]) {
-    const refused = {
-      code: 'import-refused',
-      message: /^106,000,000 records need at least 1\.3 GB .* are allowed/,
-    };
-    assert.throws(() => refuseMemoryShortage(records, defaultBuildBytes(memory)), refused);
-  }
-  refuseMemoryShortage(records, defaultBuildBytes(2 ** 32));
-  refuseMemoryShortage(10_600_000, defaultBuildBytes(2 ** 30));
+  assert.throws(() => refuseMemoryShortage(records, defaultBuildBytes(2 ** 30)), {
+    code: 'import-refused',
+    message: /^The import has more than 60,\d+,\d+ records, which is the most for 0\.4 GB of memory/,
+  });
+  refuseMemoryShortage(records, defaultBuildBytes(2 ** 31));
+  refuseMemoryShortage(42_400_000, LEAST_BUILD_BYTES);
+});
+
+it('more records than the memory suffices for are refused while they are staged', async (t) => {
+  const data = join(folder, 'data');
+  const catalog = openSqliteCatalog(data);
+  const memory = { ...buildMemory(), limitBytes: leastBuildBytes(2) };
+  const store = new VersionStore(catalog, new LocalFiles(data, catalog), memory);
+  t.after(() => store.close());
+  await store.createOrganization('school', {});
+  const [first, second, third] = WORLD.users!;
+  await publishRecords(store, 'school', { users: [first!, second!] });
+  const publication = await store.beginPublication('school', { waitMs: 0 });
+  await publication.stage('users', placed([first!, second!]));
+  const more = publication.stage('users', placed([third!]));
+  await assert.rejects(more, { code: 'import-refused', message: /has more than 2 records/ });
+  await publication.discard();
+  assert.equal((await store.versions('school')).length, 1);
 });
 
 it('the memory grows with the number of staged records, up to the limit', () => {

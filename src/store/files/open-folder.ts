@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../../domain/app-error.ts';
+import { buildMemory } from '../build-memory.ts';
 import { openSqliteCatalog } from '../catalog/sqlite-catalog.ts';
 import { LocalFiles } from './local-files.ts';
 import { VersionStore } from './version-store.ts';
@@ -12,7 +13,7 @@ import { VersionStore } from './version-store.ts';
  */
 export async function openFolderStore(dataFolder: string, buildBytes?: number): Promise<VersionStore> {
   const catalog = openSqliteCatalog(dataFolder);
-  return new VersionStore(catalog, new LocalFiles(dataFolder, catalog), buildBytes);
+  return new VersionStore(catalog, new LocalFiles(dataFolder, catalog), buildMemory(buildBytes));
 }
 
 /** Like `openFolderStore`, but throws `data-unreadable` if the folder does not exist. */

@@ -3,6 +3,7 @@
  * a local cache.
  */
 import { join } from 'node:path';
+import { buildMemory } from '../build-memory.ts';
 import { PostgresCatalog } from '../catalog/postgres-catalog.ts';
 import type { PostgresDatabase } from '../catalog/postgres-database.ts';
 import { openPlace } from '../chunks/places.ts';
@@ -38,7 +39,7 @@ export async function openSharedStore(
     // While this machine had no process, organizations may have been removed. What cannot be
     // deleted now is deleted the next time.
     await files.dropRemoved().catch(() => undefined);
-    return new VersionStore(catalog, files, buildBytes);
+    return new VersionStore(catalog, files, buildMemory(buildBytes));
   } catch (error) {
     await catalog.close();
     throw error;

@@ -57,9 +57,8 @@ export class VersionStore implements Store {
   readonly #buildMemory: BuildMemory;
   #onChange: (change: StoreChange) => Promise<void> = async () => undefined;
 
-  /** `buildBytes`: memory for building a version; by default, see `buildMemory`. */
-  constructor(catalog: Catalog, files: VersionFiles, buildBytes?: number) {
-    this.#buildMemory = buildMemory(buildBytes);
+  constructor(catalog: Catalog, files: VersionFiles, memory = buildMemory()) {
+    this.#buildMemory = memory;
     this.#catalog = catalog;
     this.#files = files;
   }

@@ -9,7 +9,8 @@ import { REFERENCES, type Reference } from '../../references.ts';
 import type { StagedProblem } from '../../staging.ts';
 import type { Settings } from '../../store.ts';
 import { fillTemporary, runRows, type StatementParameters } from '../database.ts';
-import { bytesOfTexts, portionsIn } from '../long-texts.ts';
+import { bytesOfTexts } from '../long-texts.ts';
+import { portionsIn } from '../portions.ts';
 import { countStaged } from './staging-tables.ts';
 
 type Report = (problem: StagedProblem) => void;

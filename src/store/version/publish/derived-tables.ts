@@ -83,6 +83,12 @@ const UNDECIDED_PEOPLE = `
   UNION SELECT board, person FROM ${followsIn('new_events')};`;
 
 /**
+ * The time, the sequence and whether it is a follow, as one number: the largest is the latest. An
+ * aggregate of a pair would stay in memory whole.
+ */
+const FOLLOW = 'timestamp_ms::HUGEINT * (1::HUGEINT << 57) + sequence * 2 + follows::INTEGER';
+
+/**
  * One aggregate instead of joins: it holds less in memory, and writes to disk what is too much.
  * `rowsOf`: restricts rows to the pairs of `touched_people`. `follows`: the follows that matter.
  */
@@ -94,6 +100,6 @@ const boardPeople = (rowsOf: RowFilter, follows: string) => `
     UNION ALL SELECT board, person, NULL, NULL, present FROM known_people
     UNION ALL SELECT board, person, 2, NULL, NULL
       FROM ${rowsOf('(FROM memberships UNION ALL SELECT board, person FROM imported_points)')}
-    UNION ALL SELECT board, person, NULL, arg_max(follows, {moment: timestamp_ms, place: sequence}), NULL
+    UNION ALL SELECT board, person, NULL, (max(${FOLLOW}) & 1) = 1, NULL
       FROM ${follows} GROUP BY board, person
   ) GROUP BY board, person`;

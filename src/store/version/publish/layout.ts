@@ -8,7 +8,8 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { text } from '../../stored-values.ts';
 import { VERSION_TABLES } from '../../version-tables.ts';
 import { runRows, type StatementParameters } from '../database.ts';
-import { bytesOfRow, portionsIn } from '../long-texts.ts';
+import { bytesOfRow } from '../long-texts.ts';
+import { portionsIn } from '../portions.ts';
 
 const ORDERS = {
   events: 'timestamp_ms',

@@ -5,6 +5,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { countRows, fillTemporary, runRows } from '../database.ts';
 import { textOrDigest } from '../long-texts.ts';
+import { between } from '../portions.ts';
 import { appendInOrder, eventPortions, rewriteOrdered } from './layout.ts';
 import type { MergedRecords } from './merge-records.ts';
 
@@ -22,11 +23,13 @@ export function nextSequence({ lastSequence }: MergePosition): number {
 /**
  * Appends the new events to `events` and its copies by board and by actor, and provides them as the
  * view `new_events`. Sequences follow the order of import, with gaps where other records came in
- * between.
+ * between. `atOnce`: events that are joined and sorted at once, because DuckDB does not divide its
+ * memory well between joins and a sort.
  */
 export async function mergeEvents(
   connection: DuckDBConnection,
   position: MergePosition,
+  atOnce: number,
 ): Promise<MergedRecords> {
   const { publication, lastSequence } = position;
   await connection.run(NEW_KINDS);
@@ -44,7 +47,9 @@ export async function mergeEvents(
     {
       parameters: { before: BigInt(nextSequence(position) - first), publication: BigInt(publication) },
       continues,
-      portions: hasBodies ? await eventPortions(connection, 'staged_events') : ['true'],
+      portions: hasBodies
+        ? await eventPortions(connection, 'staged_events')
+        : await portionsByTime(connection, all, atOnce),
     },
   );
   for (const copy of ['board_events', 'actor_events'] as const) {
@@ -56,6 +61,25 @@ export async function mergeEvents(
   }
   const changed = known && hasBodies ? await changeBodies(connection, lastSequence) : 0;
   return { added, changed, unchanged: all - added - changed };
+}
+
+/** Conditions that divide this many staged events about equally by time. */
+async function portionsByTime(
+  connection: DuckDBConnection,
+  events: number,
+  atOnce: number,
+): Promise<readonly string[]> {
+  const count = Math.ceil(events / atOnce);
+  if (count <= 1) return ['true'];
+  const shares = Array.from({ length: count - 1 }, (_, at) => (at + 1) / count);
+  const bounds = await runRows(
+    connection,
+    `SELECT unnest(approx_quantile(timestamp_ms, [${shares.join()}])) FROM staged_events ORDER BY 1`,
+  );
+  return between(
+    'timestamp_ms',
+    bounds.map(([bound]) => String(bound)),
+  );
 }
 
 /** What a merge leaves if no body can have changed. */

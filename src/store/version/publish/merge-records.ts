@@ -7,7 +7,8 @@ import { THING_CLOCKS } from '../../../domain/user-clocks.ts';
 import type { Change } from '../../store.ts';
 import { mergedColumns, type ThingTable } from '../../version-tables.ts';
 import { countRows, fillTemporary, runRows } from '../database.ts';
-import { bytesOfRow, JOINED_BYTES, portionsIn } from '../long-texts.ts';
+import { bytesOfRow } from '../long-texts.ts';
+import { JOINED_BYTES, portionsIn } from '../portions.ts';
 
 /** Changes by merging a kind of record. */
 export type MergedRecords = Omit<Change, 'deleted'>;

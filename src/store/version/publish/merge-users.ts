@@ -6,6 +6,8 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { USER_CLOCKS } from '../../../domain/user-clocks.ts';
 import { mergedColumns, quoted } from '../../version-tables.ts';
 import { countRows } from '../database.ts';
+import { bytesOfRow } from '../long-texts.ts';
+import { portionsIn } from '../portions.ts';
 import { applyMerged, type MergedRecords } from './merge-records.ts';
 
 /**
@@ -20,6 +22,9 @@ const REPLACED = Object.entries({ ...mergedColumns('users'), [quoted('role')]: "
 );
 const REPLACED_NAMES = REPLACED.map(([name]) => name).join(', ');
 
+/** About what the aggregates of a user take in memory. DuckDB does not write them to disk. */
+const BYTES_OF_AGGREGATES = 400;
+
 /** Splits a whole name at its last space, into two groups. */
 const SPLIT = "'(?s)^(.*?)(?: ([^ ]*))?$'";
 
@@ -27,16 +32,17 @@ const SPLIT = "'(?s)^(.*?)(?: ([^ ]*))?$'";
  * A record gives a name as first and last name (with or without the whole name), or as a whole name
  * only. First and last name are joined with a space; one that is not given stays. A whole name is
  * split, unless it comes last and only repeats the name whose halves are known already. So up to
- * the last record with halves, `halves_n`, a whole name is equivalent to its halves.
+ * the last record with halves, `halves_n`, a whole name is equivalent to its halves. `portion`:
+ * condition on the ids.
  */
-const MERGED_USERS = `
+const mergedUsers = (portion: string) => `
   WITH said AS (
     SELECT * EXCLUDE (first_name, last_name),
       coalesce(first_name, last_name) IS NULL AS as_whole,
       CASE WHEN as_whole THEN regexp_extract(name, ${SPLIT}, 1) ELSE first_name END AS first_name,
       CASE WHEN as_whole THEN regexp_extract(name, ${SPLIT}, 2) ELSE last_name END AS last_name,
       coalesce(max(n) FILTER (NOT as_whole) OVER (PARTITION BY id), 0) AS halves_n
-    FROM staged_users
+    FROM staged_users WHERE ${portion}
   ),
   given AS (
     SELECT id, min(n) AS n, any_value(halves_n) > 0 AS in_halves,
@@ -58,7 +64,7 @@ const MERGED_USERS = `
       coalesce(g.last_name, u.last_name, '') AS known_last,
       CASE WHEN in_halves THEN coalesce(g.name, trim(known_first || ' ' || known_last)) ELSE coalesce(u.name, '') END
         AS known_name
-    FROM given g LEFT JOIN users u ON u.id = g.id
+    FROM given g LEFT JOIN (FROM users WHERE ${portion}) u ON u.id = g.id
   )
   SELECT ix, id, ${REPLACED_NAMES},
     coalesce(whole, known_name) AS name,
@@ -81,16 +87,20 @@ const MERGED_PROPERTIES = `
   LEFT JOIN user_properties p ON p.person = l.person AND p.property = l.property
   WHERE l.value <> coalesce(p.value, '')`;
 
-/** `revised`: the sequence assigned to new and changed users. */
-export async function mergeUsers(connection: DuckDBConnection, revised: number): Promise<MergedRecords> {
+/**
+ * `revised`: the sequence assigned to new and changed users. `portionBytes`: of users that are
+ * merged at once.
+ */
+export async function mergeUsers(
+  connection: DuckDBConnection,
+  revised: number,
+  portionBytes: number,
+): Promise<MergedRecords> {
   const before = (await countRows(connection, ['users']))[0];
-  const { added, changed, unchanged } = await applyMerged(
-    connection,
-    'users',
-    [MERGED_USERS],
-    USER_CLOCKS,
-    revised,
-  );
+  const bytes = `${BYTES_OF_AGGREGATES} + ${bytesOfRow('users')}`;
+  const portions = await portionsIn(connection, { source: 'staged_users', key: 'id', bytes }, portionBytes);
+  const merged = portions.map(mergedUsers);
+  const { added, changed, unchanged } = await applyMerged(connection, 'users', merged, USER_CLOCKS, revised);
   await connection.run(MERGED_PROPERTIES);
   // Users whose only change is in their properties.
   const [onlyProperties] = await countRows(connection, [

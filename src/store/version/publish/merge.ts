@@ -3,6 +3,7 @@
  * changes, and leaves temporary tables for the derived tables.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
+import type { AtOnce } from '../../build-memory.ts';
 import type { RecordKind } from '../../staging.ts';
 import type { Change, Changes } from '../../store.ts';
 import { countRows, fillTemporary } from '../database.ts';
@@ -40,6 +41,7 @@ export async function mergeStaged(
   connection: DuckDBConnection,
   position: MergePosition,
   deleted: Deleted | undefined,
+  atOnce: AtOnce,
 ): Promise<Merged> {
   const revised = nextSequence(position);
   const staged = await countStaged(connection);
@@ -49,14 +51,14 @@ export async function mergeStaged(
     for (const left of WITHOUT_RECORDS[kind]) await connection.run(`CREATE OR REPLACE TEMP ${left}`);
     return { ...NO_CHANGE, deleted: removed };
   };
-  const users = await merged('users', () => mergeUsers(connection, revised));
+  const users = await merged('users', () => mergeUsers(connection, revised, atOnce.userBytes));
   const erased = staged.users > 0 ? await eraseForgotten(connection) : undefined;
   const changes = {
     users,
     boards: await merged('boards', () => mergeRecords(connection, 'boards', revised)),
     pins: await merged('pins', () => mergePins(connection, revised)),
     memberships: await merged('memberships', () => mergeMemberships(connection)),
-    events: await merged('events', () => mergeEvents(connection, position)),
+    events: await merged('events', () => mergeEvents(connection, position, atOnce.events)),
     points: await merged('points', () => mergePoints(connection)),
     adjustments: await merged('adjustments', () => mergeAdjustments(connection)),
   };

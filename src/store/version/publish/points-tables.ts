@@ -7,8 +7,9 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { type Policy, readPolicy } from '../../../points/policy.ts';
 import { participationScoreSql } from '../../../points/score-sql.ts';
 import { fillTemporary, runRows } from '../database.ts';
-import { allRows, appendInOrder, emptyOrdered, type RowFilter, replaceRows, rowsOfPairs } from './layout.ts';
-import { fillPolicies } from './policy-tables.ts';
+import { portionsIn } from '../portions.ts';
+import { appendInOrder, emptyOrdered, type RowFilter, replaceRows, rowsOfPairs } from './layout.ts';
+import { fillPolicies, placeOf } from './policy-tables.ts';
 
 /**
  * Updates all points tables after merging and deriving. `all`: computes them all, because the
@@ -20,6 +21,7 @@ export async function publishPoints(
   connection: DuckDBConnection,
   policyText: string,
   all: boolean,
+  pairsAtOnce: number,
 ): Promise<void> {
   if (all) {
     await emptyOrdered(connection, 'awards');
@@ -40,12 +42,21 @@ export async function publishPoints(
   await connection.run(REPLACED);
   await appendInOrder(connection, 'awards', AWARDS);
   if (all) {
-    await appendInOrder(connection, 'standings', standings(allRows));
+    await appendStandings(connection, pairsAtOnce);
     return;
   }
   await connection.run(TOUCHED_STANDINGS);
   await fillTemporary(connection, 'fresh_standings', standings(touchedRows));
   await replaceRows(connection, 'standings', 'known_standings', 'fresh_standings');
+}
+
+/** Some boards after others, with about as many users as `pairsAtOnce` together. */
+async function appendStandings(connection: DuckDBConnection, pairsAtOnce: number): Promise<void> {
+  const pairs = { source: 'board_people', key: 'board', bytes: '1' };
+  for (const portion of await portionsIn(connection, pairs, pairsAtOnce)) {
+    const rows = standings((table) => `(FROM ${table} WHERE ${portion})`);
+    await appendInOrder(connection, 'standings', rows, { continues: true });
+  }
 }
 
 function countsWords(policy: Policy): boolean {
@@ -84,7 +95,13 @@ const NO_WORDS: Words = { ofPins: 'SELECT 0 AS ix, 0 AS words LIMIT 0', ofEvent:
 /** Possible awards for the judged events. */
 const candidates = ({ ofPins, ofEvent }: Words) => `
   CREATE OR REPLACE TEMP TABLE candidates AS
-  WITH matched AS (
+  WITH governed AS (
+    SELECT e.*, coalesce(o.policy, 0) AS policy FROM judged_events e
+    -- Few boards have their own policy. DuckDB would join the policies of all boards with their
+    -- rules first, and hold a row for each rule of each board in memory.
+    LEFT JOIN (FROM board_policies WHERE policy <> 0) o ON o.board = e.board
+  ),
+  matched AS (
     SELECT e.board, CASE WHEN r.to_owner THEN e."owner" ELSE e.actor END AS person, e.sequence, e.timestamp_ms,
       r.policy, r.rule, r.points,
       CASE
@@ -94,16 +111,17 @@ const candidates = ({ ofPins, ofEvent }: Words) => `
         WHEN CASE WHEN r.min_words > 0 THEN coalesce(${ofEvent}, p.words, 0) ELSE 0 END < r.min_words
           THEN 'too-few-words'
       END AS refusal
-    FROM judged_events e
+    FROM governed e
     JOIN kinds k ON k.ix = e.kind
-    JOIN board_policies b ON b.board = e.board
-    JOIN policies l ON l.policy = b.policy
-    JOIN policy_rules r ON r.policy = b.policy AND r.type = k.type AND r.action = k.action
+    JOIN policies l ON l.policy = e.policy
+    JOIN policy_rules r ON r.policy = e.policy AND r.type = k.type AND r.action = k.action
       AND (r.from_ms IS NULL OR e.timestamp_ms >= r.from_ms) AND (r.until_ms IS NULL OR e.timestamp_ms < r.until_ms)
     LEFT JOIN (${ofPins}) p ON p.ix = e.pin
   )
+  -- ASOF JOIN would sort all events in memory.
   SELECT m.* EXCLUDE (policy), w.week_ms FROM matched m
-  ASOF LEFT JOIN policy_weeks w ON w.policy = m.policy AND m.timestamp_ms >= w.week_ms`;
+  LEFT JOIN policy_weeks w ON w.policy = m.policy AND w.place = ${placeOf('m.timestamp_ms')}
+    AND m.timestamp_ms >= w.week_ms AND m.timestamp_ms < w.until_ms`;
 
 /** Removes the awards of the judged events, and those of the weeks of candidates. */
 const REPLACED = `

@@ -6,6 +6,17 @@ import type { StagedCell } from '../../staged-columns.ts';
 import { runRows } from '../database.ts';
 import { CHUNK_ROWS, chunkOfCells } from './staging-chunks.ts';
 
+const SEVEN_DAYS_MS = 7 * 24 * 60 * 60 * 1000;
+
+/** Where an instant can be found in `policy_weeks`: few weeks have the same place. */
+export const placeOf = (instant: string) => `${instant} // ${SEVEN_DAYS_MS}`;
+
+/** `$weeks`: the starts of the weeks, and the end of the last one. A week has one or two places. */
+const INSERT_WEEKS = `
+  INSERT INTO policy_weeks
+  SELECT $policy, week_ms, until_ms, unnest(range(${placeOf('week_ms')}, ${placeOf('until_ms')} + 1))
+  FROM (SELECT unnest($weeks[:-2]) AS week_ms, unnest($weeks[2:]) AS until_ms)`;
+
 /**
  * Fills `policies` and `board_policies`, and the temporary tables `policy_rules` and
  * `policy_weeks`; the weeks cover the given instants. Number 0 is the default policy; every board
@@ -22,7 +33,7 @@ export async function fillPolicies(
     CREATE OR REPLACE TEMP TABLE current_policies AS FROM policies LIMIT 0;
     CREATE OR REPLACE TEMP TABLE policy_rules (policy INTEGER, rule INTEGER, type VARCHAR, action VARCHAR, to_owner BOOLEAN,
       points BIGINT, min_words BIGINT, exclude_self BOOLEAN, from_ms BIGINT, until_ms BIGINT);
-    CREATE OR REPLACE TEMP TABLE policy_weeks (policy INTEGER, week_ms BIGINT);`);
+    CREATE OR REPLACE TEMP TABLE policy_weeks (policy INTEGER, week_ms BIGINT, until_ms BIGINT, place BIGINT);`);
   const weeksOf = weeksOver(range);
   const boards = [...policy.boards.keys()];
   const all = [policy.default, ...boards.map((board) => policyOf(policy, board))];
@@ -30,10 +41,7 @@ export async function fillPolicies(
   await appendRows(connection, 'policy_rules', all.flatMap(ruleRows));
   for (const [number, { weeklyMaximum, weekStarts }] of all.entries()) {
     if (weeklyMaximum === undefined) continue;
-    await runRows(connection, 'INSERT INTO policy_weeks SELECT $policy, unnest($weeks)', {
-      policy: BigInt(number),
-      weeks: weeksOf(weekStarts),
-    });
+    await runRows(connection, INSERT_WEEKS, { policy: BigInt(number), weeks: weeksOf(weekStarts) });
   }
   await appendRows(
     connection,

@@ -112,14 +112,22 @@ export class DuckdbPublication implements Publication {
 
   async stage<K extends RecordKind>(kind: K, records: readonly RecordOf[K][]): Promise<void> {
     await this.#staging.append(kind, records);
+    this.#refuseMemoryShortage();
   }
 
   async stageEvents(events: EventColumns): Promise<void> {
     await this.#staging.appendEvents(events);
+    this.#refuseMemoryShortage();
   }
 
   async stageDeletions<K extends RecordKind>(kind: K, deletions: readonly DeletionOf[K][]): Promise<void> {
     await this.#staging.appendDeletions(kind, deletions);
+    this.#refuseMemoryShortage();
+  }
+
+  /** As soon as it is certain, because reading a hundred million records takes minutes. */
+  #refuseMemoryShortage(): void {
+    refuseMemoryShortage(this.#staging.count, this.#memory.limitBytes);
   }
 
   changeSettings(changes: Partial<Settings>): void {
@@ -129,7 +137,6 @@ export class DuckdbPublication implements Publication {
 
   async check(report: (problem: StagedProblem) => void, deleting: DeletingOptions = {}): Promise<LeftOut> {
     this.#staging.flush();
-    refuseMemoryShortage(this.#staging.count, this.#memory.limitBytes);
     await prepareThreads(this.#connection, this.#staging.count);
     await setMemory(this.#connection, this.#memory.bytesFor(this.#staging.count));
     const leftOut = {
@@ -189,7 +196,7 @@ export class DuckdbPublication implements Publication {
     await deriveTables(this.#connection, isAnew || this.#next.publication === undefined);
     const { policy } = this.#settings;
     const computesAll = policy !== position.policy || isAnew;
-    await publishPoints(this.#connection, policy, computesAll);
+    await publishPoints(this.#connection, policy, computesAll, this.#memory.atOnce.pairs);
     await restoreOrder(this.#connection);
     const lastSequence = await this.#writeVersion({ version, publishedMs }, position);
     await recordChanges(this.#connection, {
@@ -227,7 +234,12 @@ export class DuckdbPublication implements Publication {
 
   async #merge(): Promise<Merged> {
     this.#staging.flush();
-    this.#merged ??= await mergeStaged(this.#connection, await this.#position(), this.#deleted);
+    this.#merged ??= await mergeStaged(
+      this.#connection,
+      await this.#position(),
+      this.#deleted,
+      this.#memory.atOnce,
+    );
     return this.#merged;
   }
 

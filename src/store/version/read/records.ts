@@ -6,7 +6,8 @@ import { isDerivedName } from '../../../domain/derived-name.ts';
 import { escapeLineEnds, hasLineEnds } from '../../../domain/json-text.ts';
 import { slice } from '../../../system/time-slice.ts';
 import { type Database, doubleColumn } from '../database.ts';
-import { bytesOfRow, portionsOf } from '../long-texts.ts';
+import { bytesOfRow } from '../long-texts.ts';
+import { portionsOf } from '../portions.ts';
 import { tableOf } from '../publish/schema.ts';
 import { textColumn } from './text-vector.ts';
 

@@ -4,7 +4,8 @@ import { after, before, describe, it } from 'node:test';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
 import { runRows } from '../../../src/store/version/database.ts';
-import { bytesOfTexts, portionsOf } from '../../../src/store/version/long-texts.ts';
+import { bytesOfTexts } from '../../../src/store/version/long-texts.ts';
+import { portionsOf } from '../../../src/store/version/portions.ts';
 
 const PORTION_BYTES = 64;
 
