@@ -1,8 +1,7 @@
 /**
  * A copy of real events, whose sync is killed at random moments: it is always one of the two states
  * that the server had, and in the end the second. Each Parquet file is as in one of the two.
- * Long runs use all million events. Later targets are killed less often, because each kill takes
- * half of a run.
+ * Long runs use all million events.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -26,9 +25,7 @@ import { BUCKET, DATABASES, type LargePlace, PARQUET, type PlaceKind } from './c
 import { type CopyDigest, digestOfCopy, digestOfServer, EMPTY_DIGEST, isMixtureOf } from './digests.ts';
 import '../without-coverage.ts';
 
-const KILLS: Readonly<Record<string, number>> = IS_LONG
-  ? { DuckDB: 20, SQLite: 6, PostgreSQL: 4, Parquet: 10, 'a bucket': 4 }
-  : { DuckDB: 2, Parquet: 2 };
+const KILLS = IS_LONG ? 20 : 2;
 const INCREMENT_KILLS = IS_LONG ? 5 : 1;
 /** The others are killed with little data in `kill.test.ts`. */
 const KINDS: readonly PlaceKind<LargePlace>[] = IS_LONG
@@ -88,7 +85,7 @@ describe('a copy of real events, killed at random moments', { skip }, () => {
   ) {
     let place = await kind.make(folder);
     let killed = 0;
-    for (const moment of momentsToKill(KILLS[kind.name] ?? 1, () => killed > 0)) {
+    for (const moment of momentsToKill(KILLS, () => killed > 0)) {
       if ((await syncUntil(place, moment * wholeMs)).signal === 'SIGKILL') killed += 1;
       const found = await digestOfCopy(place);
       if (isDeepStrictEqual(found, EMPTY_DIGEST)) continue;
