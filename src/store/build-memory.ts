@@ -31,8 +31,8 @@ export interface AtOnce {
 }
 
 /**
- * 25 million of a hundred million events with six million users, boards and pins fit into 860 MB,
- * all of them do not; so do the users on boards of 40 million events not fit into 256 MB.
+ * Of a hundred million events with six million users, boards and pins, 25 million fit into 860 MB,
+ * and all of them do not. Of 40 million events, the users on all boards do not fit into 256 MB.
  */
 const USUAL_AT_ONCE: AtOnce = { events: 25_000_000, pairs: 2_000_000, userBytes: 64_000_000 };
 
