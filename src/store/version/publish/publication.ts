@@ -25,7 +25,7 @@ import { readSettings, writeVersion } from '../version-row.ts';
 import { checkStaged } from './checks.ts';
 import { compact } from './compact.ts';
 import { type Deleted, type DeletingRun, deleteRecords, leaveOutExpired } from './delete-records.ts';
-import { deriveTables } from './derived-tables.ts';
+import { deriveTables, emptyDerived } from './derived-tables.ts';
 import { countAllAsNew, leaveOutForgotten } from './erase.ts';
 import { recordPublication } from './history.ts';
 import { restoreOrder } from './layout.ts';
@@ -189,8 +189,9 @@ export class DuckdbPublication implements Publication {
     const version = `${position.publication}-${randomBytes(12).toString('hex')}`;
     const publishedMs = Date.now();
     const forgets = erased !== undefined;
-    // The derived tables are empty then.
-    const isAnew = forgets || this.#deleted !== undefined || this.#rolledBack?.isAnew === true;
+    const isEmptied = forgets || this.#deleted !== undefined || this.#rolledBack?.isAnew === true;
+    const isAnew = isEmptied || this.#exceedsUpdates(merged.events.added);
+    if (isAnew && !isEmptied) await emptyDerived(this.#connection);
     await this.#reviseOrganization(position);
     if (isAnew) await countAllAsNew(this.#connection);
     await deriveTables(this.#connection, isAnew || this.#next.publication === undefined);
@@ -219,6 +220,12 @@ export class DuckdbPublication implements Publication {
     const { publication } = position;
     await this.#next.publish({ settings: this.#settings, publication, version, publishedMs, forgets });
     return { published: true, version, changes, counts, erased: erased?.events ?? 0 };
+  }
+
+  /** Whether the derived tables are computed again, because many events are new. */
+  #exceedsUpdates(events: number): boolean {
+    const { atOnce, bytesFor } = this.#memory;
+    return events * atOnce.bytesOfUpdate > bytesFor(this.#staging.count);
   }
 
   async discard(): Promise<void> {
