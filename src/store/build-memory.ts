@@ -29,8 +29,8 @@ export interface AtOnce {
   /** Bytes of staged users that are merged. */
   readonly userBytes: number;
   /**
-   * Memory for each new event if the tables that are derived from events are updated. With more
-   * events than fit, they are computed from all events again, in portions.
+   * Bytes of memory for each new event if the tables that are derived from events are updated. With
+   * more events than fit, they are computed from all events again, in portions.
    */
   readonly bytesOfUpdate: number;
 }
@@ -38,7 +38,7 @@ export interface AtOnce {
 /**
  * Of a hundred million events with six million users, boards and pins, 25 million fit into 860 MB,
  * and all of them do not. Of 40 million events, the users on all boards do not fit into 256 MB.
- * Updates for 10 million new events do not fit into 600 MB.
+ * Updates for 10 million new events fit into 768 MB, but not into 600 MB.
  */
 const USUAL_AT_ONCE: AtOnce = {
   ...{ events: 25_000_000, pairs: 2_000_000, userBytes: 64_000_000, bytesOfUpdate: 100 },

@@ -17,34 +17,31 @@ interface Divisible {
   readonly source: string;
   /** An integer without nulls, by which the rows are sorted first. */
   readonly key: string;
-  /** SQL for the bytes that a row takes, or for a different measure of it. */
-  readonly bytes: string;
+  /** SQL for how much a row counts: mostly the bytes of its texts. */
+  readonly size: string;
 }
 
 /**
  * Conditions on the key, in its order, which together select every row. Each selects at most
- * `portionBytes` and the rows of one more key, because rows with the same key are not divided. Only
- * one, `true`, if all rows take less.
+ * `portionSize` and the rows of one more key, because rows with the same key are not divided. Only
+ * one, `true`, if all rows together count less.
  */
 export async function portionsOf(
   read: (sql: string) => Promise<DuckDBValue[][]>,
-  { source, key, bytes }: Divisible,
-  portionBytes = PORTION_BYTES,
+  { source, key, size }: Divisible,
+  portionSize = PORTION_BYTES,
 ): Promise<readonly string[]> {
-  const [[total] = []] = await read(`SELECT coalesce(sum(${bytes}), 0) FROM ${source}`);
-  if (Number(total) <= portionBytes) return ['true'];
+  const [[total] = []] = await read(`SELECT coalesce(sum(${size}), 0) FROM ${source}`);
+  if (Number(total) <= portionSize) return ['true'];
   const starts = await read(`
-    WITH keys AS (SELECT ${key} AS key, sum(${bytes}) AS bytes FROM ${source} WHERE ${bytes} > 0 GROUP BY 1),
-    places AS (SELECT key, (sum(bytes) OVER (ORDER BY key) - bytes) // ${portionBytes} AS portion FROM keys)
+    WITH keys AS (SELECT ${key} AS key, sum(${size}) AS size FROM ${source} WHERE ${size} > 0 GROUP BY 1),
+    places AS (SELECT key, (sum(size) OVER (ORDER BY key) - size) // ${portionSize} AS portion FROM keys)
     SELECT min(key) FROM places GROUP BY portion ORDER BY 1`);
-  return between(
-    key,
-    starts.slice(1).map(([start]) => String(start)),
-  );
+  return between(key, starts.slice(1).flat());
 }
 
-/** Conditions on the key that divide its values at `bounds`, which are ascending. */
-export function between(key: string, bounds: readonly string[]): readonly string[] {
+/** Conditions on the key that divide its values at `bounds`, which are integers and ascending. */
+export function between(key: string, bounds: readonly DuckDBValue[]): readonly string[] {
   return [...bounds, undefined].map((bound, at) => {
     const from = at === 0 ? 'true' : `${key} >= ${bounds[at - 1]}`;
     return bound === undefined ? from : `${from} AND ${key} < ${bound}`;
@@ -55,7 +52,7 @@ export function between(key: string, bounds: readonly string[]): readonly string
 export async function portionsIn(
   connection: DuckDBConnection,
   divisible: Divisible,
-  portionBytes?: number,
+  portionSize?: number,
 ): Promise<readonly string[]> {
-  return await portionsOf((sql) => runRows(connection, sql), divisible, portionBytes);
+  return await portionsOf((sql) => runRows(connection, sql), divisible, portionSize);
 }

@@ -35,7 +35,7 @@ describe('rows with long texts', () => {
         const source = "(SELECT key, repeat('x', bytes) AS body FROM sizes)";
         const portions = await portionsOf(
           read,
-          { source, key: 'key', bytes: bytesOfTexts(['body']) },
+          { source, key: 'key', size: bytesOfTexts(['body']) },
           PORTION_BYTES,
         );
 

@@ -148,7 +148,7 @@ async function checkReference(
     `CREATE OR REPLACE TEMP TABLE dangling AS
      SELECT n, file, line, ${field} AS target, raw FROM ${table} WHERE ${field} IN (SELECT id FROM missing)`,
   );
-  const dangling = { source: 'dangling', key: 'n', bytes: bytesOfTexts(['raw']) };
+  const dangling = { source: 'dangling', key: 'n', size: bytesOfTexts(['raw']) };
   for (const portion of await portionsIn(connection, dangling)) {
     const sql = `SELECT file, line, target, raw FROM dangling WHERE ${portion} ORDER BY n`;
     for await (const rows of (await connection.stream(sql)).yieldRows()) {

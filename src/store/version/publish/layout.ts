@@ -126,7 +126,7 @@ export async function eventPortions(
   connection: DuckDBConnection,
   source: string,
 ): Promise<readonly string[]> {
-  return await portionsIn(connection, { source, key: ORDERS.events, bytes: bytesOfRow('events') });
+  return await portionsIn(connection, { source, key: ORDERS.events, size: bytesOfRow('events') });
 }
 
 /**

@@ -76,10 +76,7 @@ async function portionsByTime(
     connection,
     `SELECT unnest(approx_quantile(timestamp_ms, [${shares.join()}])) FROM staged_events ORDER BY 1`,
   );
-  return between(
-    'timestamp_ms',
-    bounds.map(([bound]) => String(bound)),
-  );
+  return between('timestamp_ms', bounds.flat());
 }
 
 /** What a merge leaves if no body can have changed. */

@@ -80,7 +80,7 @@ async function portionsWithKnown(
       ? `${bytes} SEMI JOIN known USING (${key})`
       : `FROM (${bytes}) SEMI JOIN known USING (${key})`;
   const source = `(${sizes} UNION ALL ${published})`;
-  return await portionsIn(connection, { source, key, bytes: 'bytes' }, JOINED_BYTES);
+  return await portionsIn(connection, { source, key, size: 'bytes' }, JOINED_BYTES);
 }
 
 /**
@@ -127,7 +127,7 @@ export async function applyMerged(
 async function insertNew(connection: DuckDBConnection, table: ThingTable, columns: string): Promise<number> {
   const source = '(FROM merged WHERE ix IS NULL)';
   let added = 0;
-  for (const portion of await portionsIn(connection, { source, key: 'n', bytes: 'bytes' })) {
+  for (const portion of await portionsIn(connection, { source, key: 'n', size: 'bytes' })) {
     const [inserted] = await runRows(
       connection,
       `INSERT INTO ${table} BY NAME

@@ -97,8 +97,8 @@ export async function mergeUsers(
   portionBytes: number,
 ): Promise<MergedRecords> {
   const before = (await countRows(connection, ['users']))[0];
-  const bytes = `${BYTES_OF_AGGREGATES} + ${bytesOfRow('users')}`;
-  const portions = await portionsIn(connection, { source: 'staged_users', key: 'id', bytes }, portionBytes);
+  const size = `${BYTES_OF_AGGREGATES} + ${bytesOfRow('users')}`;
+  const portions = await portionsIn(connection, { source: 'staged_users', key: 'id', size }, portionBytes);
   const merged = portions.map(mergedUsers);
   const { added, changed, unchanged } = await applyMerged(connection, 'users', merged, USER_CLOCKS, revised);
   await connection.run(MERGED_PROPERTIES);

@@ -52,7 +52,7 @@ export async function publishPoints(
 
 /** Some boards after others, with about as many users as `pairsAtOnce` together. */
 async function appendStandings(connection: DuckDBConnection, pairsAtOnce: number): Promise<void> {
-  const pairs = { source: 'board_people', key: 'board', bytes: '1' };
+  const pairs = { source: 'board_people', key: 'board', size: '1' };
   for (const portion of await portionsIn(connection, pairs, pairsAtOnce)) {
     const rows = standings((table) => `(FROM ${table} WHERE ${portion})`);
     await appendInOrder(connection, 'standings', rows, { continues: true });

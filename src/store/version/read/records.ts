@@ -37,8 +37,8 @@ export async function* readRecords<T extends RecordTable>(
   const list = columns.map(([name, kind]) => READ[kind].sql(COMPUTED[name] ?? name));
   const where = since === undefined ? '' : `WHERE revised > ${since}`;
   const source = `(FROM ${tableOf(table, format)} ${where})`;
-  const bytes = bytesOfRow(table);
-  for (const portion of await portionsOf((sql) => database.rows(sql), { source, key: 'ix', bytes })) {
+  const size = bytesOfRow(table);
+  for (const portion of await portionsOf((sql) => database.rows(sql), { source, key: 'ix', size })) {
     const sql = `SELECT ${list.join(', ')} FROM ${source} AS ${table} WHERE ${portion} ORDER BY ix`;
     for await (const chunk of database.stream(sql)) {
       let at = 0;

@@ -76,7 +76,7 @@ class DuckdbRows implements VersionRows {
     const portions =
       key === undefined
         ? ['true']
-        : await portionsOf((sql) => database.rows(sql), { source, key, bytes: bytesOfRow(table) });
+        : await portionsOf((sql) => database.rows(sql), { source, key, size: bytesOfRow(table) });
     for (const portion of portions) {
       const sql = `SELECT ${list} FROM ${source} WHERE ${portion} ORDER BY ${order}`;
       for await (const chunk of database.stream(sql)) yield rowsOfChunk(table, chunk);
