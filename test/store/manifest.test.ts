@@ -4,7 +4,7 @@ import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { digestsOf } from '../../src/store/chunks/chunk-digests.ts';
+import { digestsOf, digestsWithout } from '../../src/store/chunks/chunk-digests.ts';
 import { CHUNK_NAME } from '../../src/store/chunks/chunk-place.ts';
 import {
   CHUNK_BYTES,
@@ -97,31 +97,56 @@ describe('the chunks of a file', () => {
     await fc.assert(property, { ...runs(40) });
   });
 
-  it('have the same digests if they are compared with those of a similar file', async () => {
+  it('have the same digests if only those are read to which something was written', async () => {
     const [path, other] = [join(folder, 'next'), join(folder, 'before')];
-    const changes = fc.array(fc.nat(6 * CHUNK_BYTES), { maxLength: 4 });
-    const property = fc.asyncProperty(sizeArbitrary, sizeArbitrary, changes, async (size, before, places) => {
-      await writeFile(other, noise(before, 1));
+    const parts = fc.array(
+      fc.record({
+        start: fc.oneof(
+          fc.nat(6 * CHUNK_BYTES),
+          fc.nat(6).map((at) => HEADER_BYTES + at * CHUNK_BYTES),
+        ),
+        length: fc.oneof(fc.constantFrom(0, 1, CHUNK_BYTES), fc.nat(2 * CHUNK_BYTES)),
+      }),
+      { maxLength: 4 },
+    );
+    const property = fc.asyncProperty(sizeArbitrary, sizeArbitrary, parts, async (size, before, bodies) => {
+      const copied = noise(before, 1);
+      await writeFile(other, copied);
+      const written = [{ start: 0, length: 8 }, ...bodies.filter(({ start }) => start >= HEADER_BYTES)];
+      // What was appended, or cut off and appended again, was written.
+      if (size > before) written.push({ start: Math.max(before, HEADER_BYTES), length: size - before });
       const bytes = noise(size, 1);
-      for (const place of places) if (place < size) bytes[place] = bytes[place]! ^ 1;
+      bytes.set(copied.subarray(0, size));
+      for (const { start, length } of written)
+        for (let at = start; at < start + length && at < size; at += 1) bytes[at] = bytes[at]! ^ 1;
       await writeFile(path, bytes);
-      const similar = { ...(await digestsOf(other)), path: other };
-      assert.deepEqual(await digestsOf(path, { similar }), await digestsOf(path));
+      const known = digestsWithout(await digestsOf(other), written);
+      assert.deepEqual(await digestsOf(path, { known }), await digestsOf(path));
     });
     await fc.assert(property, { ...runs(40) });
   });
 
-  it('are compared with the file, not with what is known about it', async () => {
-    const [path, other] = [join(folder, 'next'), join(folder, 'damaged')];
+  it('keep the digest with which a chunk was published, whatever the disk has made of it', async () => {
+    const path = join(folder, 'damaged');
     const bytes = noise(3 * CHUNK_BYTES, 1);
-    await writeFile(other, bytes);
-    const similar = { ...(await digestsOf(other)), path: other };
+    await writeFile(path, bytes);
+    const published = await digestsOf(path);
     bytes[CHUNK_BYTES] = bytes[CHUNK_BYTES]! ^ 1;
     await writeFile(path, bytes);
-    await writeFile(other, bytes);
-    // A chunk that the disk has changed keeps the digest with which it was published.
-    assert.deepEqual((await digestsOf(path, { similar })).digests, similar.digests);
-    assert.notDeepEqual((await digestsOf(path)).digests, similar.digests);
+    const known = digestsWithout(published, [{ start: 0, length: 8 }]);
+    assert.deepEqual((await digestsOf(path, { known })).digests, published.digests);
+    assert.notDeepEqual((await digestsOf(path)).digests, published.digests);
+  });
+
+  it('are all read if the writes are not known for certain', async () => {
+    const path = join(folder, 'uncertain');
+    await writeFile(path, noise(3 * CHUNK_BYTES, 1));
+    const digests = await digestsOf(path);
+    const header = { start: 4096, length: 4096 };
+    assert.equal(digestsWithout(digests, [header]).size, 2);
+    for (const written of [undefined, [], [header, header]]) {
+      assert.equal(digestsWithout(digests, written).size, 0);
+    }
   });
 
   it('are not read from a file that has been truncated', async () => {

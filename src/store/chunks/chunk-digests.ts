@@ -1,13 +1,20 @@
 /** The digests of all chunks of a file. */
 import { open } from 'node:fs/promises';
+import type { FilePart } from '../../system/file-part.ts';
 import { inParallel } from '../../system/in-parallel.ts';
 import { slice } from '../../system/time-slice.ts';
-import { CHUNK_BYTES, type ChunkRange, chunkCount, digestOf, readChunks } from './manifest.ts';
+import {
+  CHUNK_BYTES,
+  chunkCount,
+  chunkSpan,
+  chunksIn,
+  digestOf,
+  type Manifest,
+  readChunk,
+} from './manifest.ts';
 
 /** Reading ahead while the digest of a chunk is computed. */
 const PARALLEL = 4;
-/** Chunks that are read at once: the call takes as long as copying two or three of them. */
-const CHUNKS_PER_READ = 8;
 
 export interface ChunkDigests {
   /** Size of the file. */
@@ -16,56 +23,58 @@ export interface ChunkDigests {
   readonly digests: readonly string[];
 }
 
-/** A file with its digests. */
-export interface DigestedFile extends ChunkDigests {
-  readonly path: string;
-}
+/** Those of chunks that are as they were, by index. */
+export type KnownDigests = ReadonlyMap<number, string>;
 
 interface DigestOptions {
-  /**
-   * A file with mostly the same chunks. Comparing a chunk is faster than computing its digest.
-   */
-  readonly similar?: DigestedFile | undefined;
+  readonly known?: KnownDigests | undefined;
   /** Called with the number of bytes read since its last call. */
   readonly onBytes?: ((bytes: number) => void) | undefined;
 }
 
-/** Reads the whole file, and as much of the similar one. */
-export async function digestsOf(
-  path: string,
-  { similar, onBytes }: DigestOptions = {},
-): Promise<ChunkDigests> {
-  const file = await open(path, 'r');
-  const other = similar && (await open(similar.path, 'r').catch(() => undefined));
-  try {
-    const { size } = await file.stat();
-    const digests: string[] = [];
-    // Chunks of the similar file that cannot be read are different.
-    const readOther = async (range: ChunkRange, buffer: Buffer | undefined) =>
-      other && (await readChunks(other, range, similar!.bytes, buffer).catch(() => undefined));
-    const digestWith = (buffer: Buffer, otherBuffer: Buffer | undefined) => async (first: number) => {
-      const range = { first, count: CHUNKS_PER_READ };
-      const chunks = await readChunks(file, range, size, buffer);
-      const held = await readOther(range, otherBuffer);
-      for (const [at, chunk] of chunks.entries()) {
-        const isKnown = held?.[at]?.equals(chunk) === true;
-        digests[first + at] = isKnown ? similar!.digests[first + at]! : digestOf(chunk);
-        onBytes?.(chunk.length);
-        if (slice.isOver()) await slice.pass();
-      }
+/** Reads the chunks of a file whose digests are not known. */
+export async function digestsOf(path: string, options: DigestOptions = {}): Promise<ChunkDigests> {
+  const { known = new Map<number, string>(), onBytes } = options;
+  await using file = await open(path, 'r');
+  const { size } = await file.stat();
+  const digests = Array.from({ length: chunkCount(size) }, (_, index) => known.get(index) ?? '');
+  const unknown = [...digests.keys()].filter((index) => !known.has(index) || !isWhole(index, size));
+  await inParallel(unknown, PARALLEL, () => {
+    const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+    return async (index) => {
+      const chunk = await readChunk(file, index, size, buffer);
+      digests[index] = digestOf(chunk);
+      onBytes?.(chunk.length);
+      if (slice.isOver()) await slice.pass();
     };
-    const ranges = Math.ceil(chunkCount(size) / CHUNKS_PER_READ);
-    const newBuffer = () => Buffer.allocUnsafe(Math.min(CHUNKS_PER_READ, chunkCount(size)) * CHUNK_BYTES);
-    await inParallel(
-      Array.from({ length: ranges }, (_, range) => range * CHUNKS_PER_READ),
-      PARALLEL,
-      () => digestWith(newBuffer(), other && newBuffer()),
-    );
-    return { bytes: size, digests };
-  } finally {
-    await file.close();
-    await other?.close();
-  }
+  });
+  return { bytes: size, digests };
+}
+
+/**
+ * The digests of the chunks of a copy to which nothing was written: none if the writes are not
+ * known for certain.
+ */
+export function digestsWithout(
+  { bytes, digests }: ChunkDigests,
+  written: readonly FilePart[] | undefined,
+): KnownDigests {
+  const changed = written?.flatMap(chunksIn) ?? [];
+  // A checkpoint of DuckDB writes one header at last, and may cut the file then. If there were
+  // several, a later one may not have written all that an earlier one has cut off.
+  if (changed.filter((index) => index === 0).length !== 1) return new Map();
+  const whole = [...digests.entries()].filter(([index]) => isWhole(index, bytes));
+  const known = new Map(whole);
+  for (const index of changed) known.delete(index);
+  return known;
+}
+
+function isWhole(index: number, fileBytes: number): boolean {
+  return chunkSpan(index, fileBytes).length === CHUNK_BYTES;
+}
+
+export function digestsIn({ bytes, chunks }: Manifest): ChunkDigests {
+  return { bytes, digests: chunks.map(({ digest }) => digest) };
 }
 
 /** Indices of the chunks of `wanted` that `held` lacks. */

@@ -5,6 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
+import type { FilePart } from '../../system/file-part.ts';
 
 const HEADER_BYTES = 12 * 1024;
 export const CHUNK_BYTES = 256 * 1024;
@@ -45,10 +46,7 @@ export function epochIn(name: string): bigint {
 }
 
 /** The position of a chunk in its file, in bytes. */
-export function chunkSpan(
-  index: number,
-  fileBytes: number,
-): { readonly start: number; readonly length: number } {
+export function chunkSpan(index: number, fileBytes: number): FilePart {
   const start = index === 0 ? 0 : HEADER_BYTES + (index - 1) * CHUNK_BYTES;
   const end = HEADER_BYTES + index * CHUNK_BYTES;
   return { start, length: Math.min(end, fileBytes) - start };
@@ -62,10 +60,10 @@ export function digestOf(bytes: Uint8Array): string {
   return hash('sha256', bytes, 'hex');
 }
 
-/** Consecutive chunks. */
-export interface ChunkRange {
-  readonly first: number;
-  readonly count: number;
+/** The indices of the chunks in which a part of the file lies. */
+export function chunksIn({ start, length }: FilePart): readonly number[] {
+  const first = chunkCount(start + 1) - 1;
+  return Array.from({ length: chunkCount(start + length) - first }, (_, at) => first + at);
 }
 
 /** Reads a chunk into the buffer. Throws when the file is shorter than expected. */
@@ -73,31 +71,12 @@ export async function readChunk(
   file: FileHandle,
   index: number,
   fileBytes: number,
-  buffer?: Buffer,
+  buffer: Buffer = Buffer.allocUnsafe(CHUNK_BYTES),
 ): Promise<Buffer> {
-  const [chunk] = await readChunks(file, { first: index, count: 1 }, fileBytes, buffer);
-  return chunk!;
-}
-
-/**
- * Reads `count` consecutive chunks into the buffer at once, or as many as there are. Throws when
- * the file is shorter than expected.
- */
-export async function readChunks(
-  file: FileHandle,
-  { first, count }: ChunkRange,
-  fileBytes: number,
-  buffer: Buffer = Buffer.allocUnsafe(count * CHUNK_BYTES),
-): Promise<readonly Buffer[]> {
-  const spans = Array.from({ length: Math.min(count, chunkCount(fileBytes) - first) }, (_, at) =>
-    chunkSpan(first + at, fileBytes),
-  );
-  const start = spans[0]?.start ?? 0;
-  const last = spans.at(-1);
-  const length = last === undefined ? 0 : last.start + last.length - start;
+  const { start, length } = chunkSpan(index, fileBytes);
   const { bytesRead } = await file.read(buffer, 0, length, start);
   if (bytesRead !== length) throw new Error('a version file is shorter than it was when it was opened');
-  return spans.map((span) => buffer.subarray(span.start - start, span.start - start + span.length));
+  return buffer.subarray(0, length);
 }
 
 /** Size of the file, then epoch and digest of each chunk; integers are big-endian. */

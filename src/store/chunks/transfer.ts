@@ -3,6 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { AppError } from '../../domain/app-error.ts';
 import { inParallel } from '../../system/in-parallel.ts';
 import { writeWhole } from '../../system/write-whole.ts';
+import type { KnownDigests } from './chunk-digests.ts';
 import type { ChunkPlace } from './chunk-place.ts';
 import {
   CHUNK_BYTES,
@@ -40,30 +41,45 @@ export interface Uploaded {
   readonly bytes: number;
 }
 
+/** What need not be stored again, and what need not be read. */
+export interface Held {
+  /** The epochs of the chunks at the place, by their digests. */
+  readonly stored: ReadonlyMap<string, bigint>;
+  readonly known?: KnownDigests | undefined;
+}
+
 /**
- * Stores the chunks of the file that the place lacks. `stored` maps the digests of the chunks at
- * the place to their epochs. Reads the file once.
+ * Stores the chunks of the file that the place lacks. Reads those whose digests are not known, or
+ * that the place lacks, once.
  */
 export async function upload(
   { place, folder, file, fileBytes, onChunk }: Transfer,
-  stored: ReadonlyMap<string, bigint>,
+  { stored, known }: Held,
   epoch: bigint,
 ): Promise<Uploaded> {
-  const known = new Map(stored);
+  const epochs = new Map(stored);
   const chunks: NamedChunk[] = [];
   let uploaded = 0;
   const uploadWith = (buffer: Buffer) => async (index: number) => {
-    const bytes = await readChunk(file, index, fileBytes, buffer);
+    const { length } = chunkSpan(index, fileBytes);
+    const digest = length === CHUNK_BYTES ? known?.get(index) : undefined;
+    const heldEpoch = digest === undefined ? undefined : epochs.get(digest);
+    chunks[index] =
+      digest === undefined || heldEpoch === undefined
+        ? await uploadOne(await readChunk(file, index, fileBytes, buffer))
+        : { digest, epoch: heldEpoch };
+    onChunk?.(length);
+  };
+  const uploadOne = async (bytes: Buffer): Promise<NamedChunk> => {
     const digest = digestOf(bytes);
-    const isNew = !known.has(digest);
-    const chunk = { digest, epoch: known.get(digest) ?? epoch };
-    known.set(digest, chunk.epoch);
-    chunks[index] = chunk;
+    const isNew = !epochs.has(digest);
+    const chunk = { digest, epoch: epochs.get(digest) ?? epoch };
+    epochs.set(digest, chunk.epoch);
     if (isNew) {
       await place.put(chunkName(folder, chunk), bytes);
       uploaded += bytes.length;
     }
-    onChunk?.(bytes.length);
+    return chunk;
   };
   // One more worker than useful transfers: it computes digests while the others wait.
   await inParallel(Array(chunkCount(fileBytes)).keys(), place.parallel + 1, () =>

@@ -46,12 +46,12 @@ export class LocalNextVersion implements NextVersion {
     return this.#versions.building;
   }
 
-  async publish({ settings, publication, version, forgets }: PublishedHead): Promise<void> {
+  async publish({ settings, publication, version, forgets, written }: PublishedHead): Promise<void> {
     // Before the version becomes current: if the process dies after that, the next pruning deletes
     // all earlier versions.
     if (forgets) await this.#versions.keepFrom(publication);
     await this.#versions.expectReaders(publication);
-    await this.#versions.settle(publication);
+    await this.#versions.settle(publication, written);
     await this.#catalog.publish(this.entry.name, { settings, publication, version });
     try {
       // The version is current: files that cannot be deleted now are deleted by the next

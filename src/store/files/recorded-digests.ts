@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { AppError } from '../../domain/app-error.ts';
 import { digestFile, readDigests } from '../../system/file-digest.ts';
 import { readIfExists } from '../../system/if-exists.ts';
-import { type ChunkDigests, digestsOf } from '../chunks/chunk-digests.ts';
+import { type ChunkDigests, digestsIn, digestsOf } from '../chunks/chunk-digests.ts';
 import { decodeManifest, encodeManifest } from '../chunks/manifest.ts';
 
 const SEAL_BYTES = 32;
@@ -39,8 +39,7 @@ export async function readChunkDigests(
   if (encoded === undefined) return undefined;
   const list = encoded.subarray(0, -SEAL_BYTES);
   if (!hash('sha256', list, 'buffer').equals(encoded.subarray(-SEAL_BYTES))) throw isDamaged(path);
-  const { bytes, chunks } = decodeManifest(list);
-  return { bytes, digests: chunks.map(({ digest }) => digest) };
+  return digestsIn(decodeManifest(list));
 }
 
 /**

@@ -93,10 +93,10 @@ export class SharedFiles implements VersionFiles {
     try {
       // Read again: the current version may have changed while waiting.
       const entry = await this.#catalog.entry(name);
-      const turn = await this.#turn(lease, entry);
       const { from } = options;
       if (from !== undefined && !(await this.kept(entry)).includes(from)) throw notKept(from);
-      await this.#prepare(turn, from ?? entry.publication);
+      const turn = { ...(await this.#turn(lease, entry)), copied: from ?? entry.publication };
+      await this.#prepare(turn);
       const current = from === undefined ? undefined : await this.current(entry);
       return new SharedNextVersion(this.#catalog, this.#cache, turn, current);
     } catch (error) {
@@ -276,9 +276,9 @@ export class SharedFiles implements VersionFiles {
   }
 
   /** Copies a version to the path where the next one is built. */
-  async #prepare({ sharing, building }: Turn, publication: number | undefined): Promise<void> {
-    if (publication === undefined) return;
-    const base = await this.#fetch(sharing, publication);
+  async #prepare({ sharing, building, copied }: Turn): Promise<void> {
+    if (copied === undefined) return;
+    const base = await this.#fetch(sharing, copied);
     try {
       await copyFile(base.path, building, constants.COPYFILE_FICLONE);
     } finally {
@@ -308,7 +308,7 @@ export class SharedFiles implements VersionFiles {
       const next = { settings, publication, version, publishedMs: Date.now(), forgets: true };
       const stored = await (hasData ? storedChunks(this.#catalog, turn) : leftOvers(turn));
       const onBytes = (done: number, total: number) => options.onBytes(done, total, name);
-      const { head } = await share(turn, next, file.path, stored, onBytes);
+      const { head } = await share(turn, next, file.path, { stored }, onBytes);
       return { lease, turn, original: entry, head };
     } catch (error) {
       await lease.release();

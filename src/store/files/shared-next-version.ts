@@ -3,9 +3,11 @@
  * new chunks are stored, and one transaction makes the manifest current.
  */
 import { open, rm } from 'node:fs/promises';
+import type { FilePart } from '../../system/file-part.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { Lease } from '../catalog/lease.ts';
 import type { PostgresCatalog, SharedHead, Sharing } from '../catalog/postgres-catalog.ts';
+import { digestsIn, digestsWithout, type KnownDigests } from '../chunks/chunk-digests.ts';
 import type { ChunkPlace } from '../chunks/chunk-place.ts';
 import {
   chunkName,
@@ -15,7 +17,7 @@ import {
   epochIn,
   type Manifest,
 } from '../chunks/manifest.ts';
-import { upload } from '../chunks/transfer.ts';
+import { type Held, upload } from '../chunks/transfer.ts';
 import { isUnknown } from '../organization-name.ts';
 import type { Settings } from '../store.ts';
 import type { NextVersion, PublishedHead } from '../version/publish/next-version.ts';
@@ -30,6 +32,8 @@ export interface Turn {
   readonly place: ChunkPlace;
   /** The file of the next version. */
   readonly building: string;
+  /** Number of the version whose file was copied there. */
+  readonly copied?: number | undefined;
 }
 
 export class SharedNextVersion implements NextVersion {
@@ -66,12 +70,9 @@ export class SharedNextVersion implements NextVersion {
   async publish(next: PublishedHead): Promise<void> {
     const { lease, sharing, building } = this.#turn;
     const { publication, forgets } = next;
-    const { head, manifest } = await share(
-      this.#turn,
-      next,
-      building,
-      await storedChunks(this.#catalog, this.#turn),
-    );
+    const stored = await storedChunks(this.#catalog, this.#turn);
+    const known = await knownDigests(this.#catalog, this.#turn, next.written);
+    const { head, manifest } = await share(this.#turn, next, building, { stored, known });
     await this.#catalog.publish(lease, this.entry.name, head);
     // The version is current: steps that fail now are repeated by the next publication, or when the
     // version is read.
@@ -136,6 +137,17 @@ export async function storedChunks(
   );
 }
 
+/** The digests of the copied version that still apply. */
+async function knownDigests(
+  catalog: PostgresCatalog,
+  { sharing, copied }: Turn,
+  written: readonly FilePart[] | undefined,
+): Promise<KnownDigests | undefined> {
+  if (copied === undefined) return undefined;
+  const [base] = await catalog.kept(sharing.organization, copied);
+  return base && digestsWithout(digestsIn(decodeManifest(base.manifest)), written);
+}
+
 /**
  * Deletes chunks that no kept version needs. Chunks of a later epoch belong to a process that has
  * the lease now, which this command has lost.
@@ -172,7 +184,7 @@ export async function share(
   { lease, sharing, place }: Turn,
   { settings, publication, version, publishedMs, forgets }: PublishedHead,
   path: string,
-  stored: ReadonlyMap<string, bigint>,
+  held: Held,
   onBytes?: (done: number, total: number) => void,
 ): Promise<Shared> {
   const file = await open(path, 'r');
@@ -184,7 +196,7 @@ export async function share(
       onBytes?.(done, size);
     };
     const transfer = { place, folder: sharing.folder, file, fileBytes: size, onChunk };
-    const { chunks, bytes: uploadedBytes } = await upload(transfer, stored, lease.epoch);
+    const { chunks, bytes: uploadedBytes } = await upload(transfer, held, lease.epoch);
     const manifest = { bytes: size, chunks };
     const about = { settings, publication, version, publishedMs, bytes: size, uploadedBytes };
     const names = [...new Set(chunks.map((chunk) => chunkName(sharing.folder, chunk)))];

@@ -7,9 +7,10 @@ import { constants } from 'node:fs';
 import { copyFile, link, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isMissing } from '../../system/file-errors.ts';
+import type { FilePart } from '../../system/file-part.ts';
 import { namesIn, readIfExists } from '../../system/if-exists.ts';
 import { synchronize } from '../../system/synchronize.ts';
-import { type DigestedFile, digestsOf } from '../chunks/chunk-digests.ts';
+import { type ChunkDigests, digestsOf, digestsWithout } from '../chunks/chunk-digests.ts';
 import { KEPT_VERSIONS, type Rules } from '../store.ts';
 import type { VersionFile } from '../version/read/version-dataset.ts';
 import {
@@ -126,11 +127,12 @@ export class VersionFolder {
 
   /**
    * Records the digests of the finished file and renames it, durably. The catalog makes it current
-   * later.
+   * later. `written`: the writes to the file since it was a copy.
    */
-  async settle(generation: number): Promise<void> {
-    const similar = await this.#digested(this.#copied);
-    const [digests] = await Promise.all([digestsOf(this.building, { similar }), synchronize(this.building)]);
+  async settle(generation: number, written?: readonly FilePart[]): Promise<void> {
+    const copied = await this.#digested(this.#copied);
+    const known = copied && digestsWithout(copied, written);
+    const [digests] = await Promise.all([digestsOf(this.building, { known }), synchronize(this.building)]);
     await this.#write(manifestName(generation), encodeDigests(digests));
     await rename(this.building, this.file(generation));
     await synchronize(this.#folder);
@@ -265,11 +267,10 @@ export class VersionFolder {
     if (isFree === true) for (const name of spilled) await this.#remove(name);
   }
 
-  async #digested(generation: number | undefined): Promise<DigestedFile | undefined> {
+  async #digested(generation: number | undefined): Promise<ChunkDigests | undefined> {
     if (generation === undefined) return undefined;
     // If they are damaged, `check` says so. Nothing else depends on them.
-    const known = await readChunkDigests(this.#folder, generation).catch(() => undefined);
-    return known && { ...known, path: this.file(generation) };
+    return await readChunkDigests(this.#folder, generation).catch(() => undefined);
   }
 
   /** Throws `data-unreadable` when the file is damaged. */

@@ -17,6 +17,7 @@ import {
 } from '@duckdb/node-api';
 import { AppError } from '../../domain/app-error.ts';
 import { literal } from '../../domain/sql-literal.ts';
+import type { FilePart } from '../../system/file-part.ts';
 import { slice } from '../../system/time-slice.ts';
 
 /** Parameters by name; a list of ids is one value. */
@@ -31,7 +32,18 @@ export interface DatabaseOptions {
   readonly spillFolder: string;
   /** Other version files that are only read, by the names under which they are attached. */
   readonly attached?: Readonly<Record<string, string>>;
+  /** Whether DuckDB records which parts of the file it writes, for `Database.written`. */
+  readonly recordsWrites?: boolean;
 }
+
+/** Endings of the names of a file and of its write-ahead logs. */
+const BESIDE = ['', '.wal', '.wal.checkpoint', '.wal.recovery'];
+
+/** The name of a file that is attached to record what is written to it. */
+const RECORDED = 'recorded';
+const WRITES = `
+  SELECT pos, bytes FROM duckdb_logs_parsed('FileSystem')
+  WHERE op = 'WRITE' AND path = (SELECT path FROM duckdb_databases() WHERE database_name = '${RECORDED}')`;
 
 /**
  * DuckDB divides a table among threads by row groups of this size. For less data, waking the other
@@ -52,6 +64,7 @@ const ROWS_AT_ONCE = 128;
 
 export class Database {
   readonly #open: () => Promise<DuckDBInstance>;
+  readonly #isRecorded: boolean;
   readonly #release: () => void;
   /** Absent before the first query. */
   #opening: Promise<DuckDBInstance> | undefined;
@@ -59,8 +72,9 @@ export class Database {
   readonly #idle: DuckDBConnection[] = [];
   #closed = false;
 
-  private constructor(open: () => Promise<DuckDBInstance>, release = () => {}) {
+  private constructor(open: () => Promise<DuckDBInstance>, isRecorded: boolean, release = () => {}) {
     this.#open = open;
+    this.#isRecorded = isRecorded;
     this.#release = release;
   }
 
@@ -69,7 +83,7 @@ export class Database {
    * never downloads extensions. A small file is read by one thread.
    */
   static async open(path: string, options: DatabaseOptions): Promise<Database> {
-    const database = new Database(() => openFile(path, options));
+    const database = new Database(() => openFile(path, options), options.recordsWrites === true);
     await database.#opened();
     return database;
   }
@@ -85,6 +99,7 @@ export class Database {
     // when the file is open.
     return new Database(
       () => openFile(`/proc/self/fd/${descriptor}`, { ...options, attached: {} }),
+      false,
       () => closeSync(descriptor),
     );
   }
@@ -109,7 +124,19 @@ export class Database {
    * A connection that the caller closes. Temporary tables and appenders live as long as it does.
    */
   async connect(): Promise<DuckDBConnection> {
-    return await (await this.#opened()).connect();
+    const connection = await (await this.#opened()).connect();
+    if (this.#isRecorded) await connection.run(`USE ${RECORDED}`);
+    return connection;
+  }
+
+  /**
+   * The parts of the file that were written since it was opened, one for each write; absent without
+   * `recordsWrites`. Call it after a checkpoint: closing the file writes nothing then.
+   */
+  async written(): Promise<readonly FilePart[] | undefined> {
+    if (!this.#isRecorded) return undefined;
+    const rows = await this.rows(WRITES);
+    return rows.map(([start, length]) => ({ start: Number(start), length: Number(length) }));
   }
 
   /** All rows of a small result, as arrays of values in the order of the columns. */
@@ -177,28 +204,40 @@ export class Database {
 
 async function openFile(path: string, options: DatabaseOptions): Promise<DuckDBInstance> {
   const size = (await stat(path).catch(() => undefined))?.size ?? 0;
-  const instance = await DuckDBInstance.create(path, {
+  const { attached = {}, recordsWrites = false } = options;
+  const attaches = recordsWrites || options.attached !== undefined;
+  const instance = await DuckDBInstance.create(recordsWrites ? ':memory:' : path, {
     ...(size <= ONE_THREAD_BYTES ? { threads: '1' } : {}),
     access_mode: options.readOnly ? 'READ_ONLY' : 'READ_WRITE',
     memory_limit: inMegabytes(options.memoryBytes),
     temp_directory: options.spillFolder,
     autoinstall_known_extensions: 'false',
     dynamic_or_filter_threshold: VALUES_TO_LOOK_FOR,
-    ...(options.attached === undefined ? { enable_external_access: 'false' } : {}),
+    ...(attaches ? {} : { enable_external_access: 'false' }),
   });
-  if (options.attached !== undefined) await attach(instance, options.attached);
+  if (attaches) await attach(instance, attached, recordsWrites ? path : undefined);
   return instance;
 }
 
-/** Attaches files to all connections, and removes the access to all others. */
-async function attach(instance: DuckDBInstance, files: Readonly<Record<string, string>>): Promise<void> {
+/**
+ * Attaches files to all connections, and removes the access to all others. `recorded`: a file that
+ * is changed, and whose writes are recorded.
+ */
+async function attach(
+  instance: DuckDBInstance,
+  files: Readonly<Record<string, string>>,
+  recorded?: string,
+): Promise<void> {
   const connection = await instance.connect();
   try {
-    // DuckDB looks for a write-ahead log beside each file.
-    const allowed = Object.values(files).flatMap((path) => [literal(path), literal(`${path}.wal`)]);
+    const paths = recorded === undefined ? Object.values(files) : [...Object.values(files), recorded];
+    const allowed = paths.flatMap((path) => BESIDE.map((ending) => literal(path + ending)));
     await connection.run(`SET allowed_paths = [${allowed.join(', ')}]; SET enable_external_access = false;`);
     for (const [name, path] of Object.entries(files))
       await connection.run(`ATTACH ${literal(path)} AS ${name} (READ_ONLY)`);
+    // Files that are open already would not be in the log.
+    if (recorded !== undefined)
+      await connection.run(`CALL enable_logging('FileSystem'); ATTACH ${literal(recorded)} AS ${RECORDED}`);
   } catch (error) {
     instance.closeSync();
     throw describeDamage(error);

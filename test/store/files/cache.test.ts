@@ -61,7 +61,7 @@ async function share(
   await writeFile(path, bytes);
   const file = await open(path);
   const transfer = { place, folder, file, fileBytes: bytes.length };
-  const { chunks } = await upload(transfer, new Map(), 7n);
+  const { chunks } = await upload(transfer, { stored: new Map() }, 7n);
   await file.close();
   const manifest: Manifest = { bytes: bytes.length, chunks };
   return { folder, publication, manifest, place };

@@ -1,4 +1,5 @@
 /** The port through which a publication builds the next version and makes it current. */
+import type { FilePart } from '../../../system/file-part.ts';
 import type { OrganizationEntry, Settings } from '../../store.ts';
 
 export interface NextVersion {
@@ -36,4 +37,6 @@ export interface PublishedHead {
   readonly publishedMs: number;
   /** Whether users were erased: then no earlier version is served or kept (decision 54). */
   readonly forgets: boolean;
+  /** The writes to the file since it was a copy; absent if they are not known. */
+  readonly written?: readonly FilePart[] | undefined;
 }

@@ -97,6 +97,7 @@ export class DuckdbPublication implements Publication {
       readOnly: false,
       memoryBytes: memory.bytesFor(0),
       spillFolder,
+      recordsWrites: next.publication !== undefined,
       ...(next.current === undefined ? {} : { attached: { [CURRENT]: next.current } }),
     });
     try {
@@ -215,10 +216,13 @@ export class DuckdbPublication implements Publication {
     // Closing the database would also write the remaining data, but would hide a failure such as a
     // full disk.
     await this.#connection.run('CHECKPOINT');
+    // Without it, the digests of all chunks are computed.
+    const written = forgets ? undefined : await this.#database.written().catch(() => undefined);
     this.#close();
     if (forgets) await compact(this.#next.file);
     const { publication } = position;
-    await this.#next.publish({ settings: this.#settings, publication, version, publishedMs, forgets });
+    const head = { settings: this.#settings, publication, version, publishedMs, forgets };
+    await this.#next.publish({ ...head, written });
     return { published: true, version, changes, counts, erased: erased?.events ?? 0 };
   }
 
