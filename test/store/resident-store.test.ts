@@ -17,8 +17,10 @@ let store: VersionStore;
 /** The versions from which changes were asked for, in order. */
 let asked: string[];
 let breaks: boolean;
+/** How often the texts of a whole version were added up. */
+let measured: number;
 
-/** Notes and breaks `changesSince`. */
+/** Notes and breaks `changesSince`, and notes `textBytes`. */
 function watched(): Store {
   return new Proxy<Store>(store, {
     get: (target, name) => {
@@ -37,6 +39,11 @@ function noting(dataset: Dataset | undefined): Dataset | undefined {
     if (breaks) throw new Error('broken');
     return await changesSince(before);
   };
+  const textBytes = dataset.textBytes!.bind(dataset);
+  dataset.textBytes = async () => {
+    measured += 1;
+    return await textBytes();
+  };
   return dataset;
 }
 
@@ -45,6 +52,7 @@ beforeEach(async () => {
   store = await openFolderStore(join(root, String(folders)));
   asked = [];
   breaks = false;
+  measured = 0;
   await store.createOrganization('school', {});
   await publishRecords(store, 'school', WORLD);
 });
@@ -62,6 +70,7 @@ describe('a store with datasets in memory', () => {
     await publish(2_600);
     const third = await openPublished(resident, 'school');
     assert.deepEqual(asked, [first.version, second.version]);
+    assert.equal(measured, 1);
     for (const dataset of [second, third]) await dataset.close();
     const again = await openPublished(resident, 'school');
     assert.equal(asked.length, 2);
@@ -78,6 +87,18 @@ describe('a store with datasets in memory', () => {
     assert.equal(asked.length, 1);
     assert.ok(second.timeline !== undefined);
     assert.equal((await eventsInWords(second)).length, WORLD.events!.length + 1);
+    for (const dataset of [first, second]) await dataset.close();
+  });
+
+  it('reads a version from disk if it does not fit any longer', async () => {
+    const resident = withResidentDatasets(watched(), { limitBytes: 100_000 });
+    const first = await openPublished(resident, 'school');
+    assert.ok(first.timeline !== undefined);
+    const events = Array.from({ length: 2_000 }, (_, at) => ({ ...EVENT, timestampMs: 2_500 + at }));
+    await publishRecords(store, 'school', { events });
+    const second = await openPublished(resident, 'school');
+    assert.equal(second.timeline, undefined);
+    assert.deepEqual(asked, []);
     for (const dataset of [first, second]) await dataset.close();
   });
 });

@@ -8,7 +8,7 @@ import { joinRecords } from '../records.ts';
 import { type Holdings, ResidentDataset } from './dataset.ts';
 import { tallySelection } from './events.ts';
 import { growHoldings, isComplete } from './grow.ts';
-import { holdingsOf, imageOf } from './holdings-image.ts';
+import { heldBytes, holdingsOf, imageOf } from './holdings-image.ts';
 import { IdIndex } from './id-index.ts';
 import { ImageKeeper } from './image-keeper.ts';
 import { readBoardNames, UserNames } from './names.ts';
@@ -35,16 +35,18 @@ export async function loadDataset(stored: Dataset, onClose: () => void): Promise
 
 /**
  * Like `loadDataset`, but from an earlier version in memory and what has changed since. Undefined
- * if that is not known.
+ * if that is not known, or if the memory that all takes is not admitted.
  */
 export async function growDataset(
   before: ResidentDataset,
   stored: Dataset,
   onClose: () => void,
+  admits: (bytes: number) => boolean = () => true,
 ): Promise<ResidentDataset | undefined> {
   const changes = await stored.changesSince?.(before);
   if (changes === undefined || !isComplete(before.held, changes, stored)) return undefined;
   const holdings = await growHoldings(before.held, changes, stored);
+  if (!admits(heldBytes(holdings))) return undefined;
   const { users, boards, pins } = changes.records;
   const records = { users: users.indices, boards: boards.indices, pins: pins.indices };
   return new ResidentDataset(stored, holdings, onClose, {
