@@ -168,8 +168,9 @@ export function buildApp(options: AppOptions): App {
       using large = shares.underWay.placeOf(request, lease.version);
       const isLasting = parameters.limit === undefined && since === undefined;
       const range = rangeAsked(request, etag);
+      const { compress } = lease;
       const places = shares.parquet;
-      const exchange = { request, reply, encoding, place: large, slot, isLasting, range, places };
+      const exchange = { request, reply, encoding, place: large, slot, isLasting, range, places, compress };
       if (found !== undefined) {
         await shares.underWay.confirmKey(request);
         reply.headers(caching).headers(contentFields).headers(linkToNext(target, found.next));

@@ -34,6 +34,8 @@ export type ThreadOrder =
   | { readonly type: 'next'; readonly job: number }
   | { readonly type: 'end'; readonly job: number }
   | { readonly type: 'collect' }
+  /** Compresses bytes in shared memory; the job has no other message. */
+  | { readonly type: 'deflate'; readonly job: number; readonly block: Uint8Array }
   /** Begins a Parquet file, adds rows to it, or ends it. */
   | { readonly type: 'table'; readonly job: number; readonly table: ParquetTable }
   | { readonly type: 'rows'; readonly job: number; readonly rows: ParquetRows | undefined };
@@ -41,7 +43,7 @@ export type ThreadOrder =
 export type Delivery =
   /** Without a chunk: the job has ended. */
   | { readonly type: 'chunk'; readonly job: number; readonly chunk: Uint8Array | undefined }
-  /** The bytes that the rows have produced. */
+  /** The bytes that the rows have produced, or the compressed block. */
   | { readonly type: 'written'; readonly job: number; readonly bytes: Uint8Array };
 
 /**

@@ -7,6 +7,7 @@ import { collectGarbage } from '../../system/memory-reclaimer.ts';
 import { failureOf } from '../../system/worker-thread.ts';
 import { EventParts, type SharedEventParts } from '../fragments/event-writer.ts';
 import { ChunkRing, renderChunksAtOnce } from '../text/frame.ts';
+import { deflateBlock } from './deflate-block.ts';
 import { ParquetFile, type ParquetRows } from './parquet-file.ts';
 import {
   CHUNK_BYTES,
@@ -50,6 +51,11 @@ function obey(order: ThreadOrder): void {
     case 'rows':
       writeRows(order.job, order.rows);
       return;
+    case 'deflate':
+      deflateBlock(order.block)
+        .then((bytes) => deliverBytes(order.job, bytes))
+        .catch((error: unknown) => fail(order.job, error));
+      return;
     case 'collect':
       latest = undefined;
       collectGarbage();
@@ -66,8 +72,7 @@ function writeRows(job: number, rows: ParquetRows | undefined): void {
   if (file === undefined) throw new Error('There is no such file.');
   if (rows === undefined) file.end();
   else file.add(rows);
-  const bytes = file.take();
-  parentPort?.postMessage({ type: 'written', job, bytes } satisfies Delivery, [bytes.buffer]);
+  deliverBytes(job, file.take());
 }
 
 function partsOf(shared: SharedEventParts): EventParts {
@@ -83,4 +88,9 @@ function fail(job: number, error: unknown): void {
 
 function deliver(delivery: Delivery): void {
   parentPort?.postMessage(delivery);
+}
+
+/** Their memory is passed on. */
+function deliverBytes(job: number, bytes: Uint8Array<ArrayBuffer>): void {
+  parentPort?.postMessage({ type: 'written', job, bytes } satisfies Delivery, [bytes.buffer]);
 }

@@ -1,7 +1,7 @@
 /**
- * A thread that renders large responses beside the thread that serves requests. It writes to shared
- * memory, so no byte is copied between the two. It is started by `prepare` or when first needed,
- * and again after it has died.
+ * A thread that renders and compresses large responses beside the thread that serves requests. Both
+ * use shared memory, so no byte is copied between the two. It is started by `prepare` or when first
+ * needed, and again after it has died.
  */
 import { collectGarbage, MemoryReclaimer } from '../../system/memory-reclaimer.ts';
 import { WorkerThread } from '../../system/worker-thread.ts';
@@ -63,10 +63,6 @@ export class RenderThread {
     rows: AsyncIterable<ParquetRows> | Iterable<ParquetRows>,
   ): AsyncGenerator<Uint8Array, void> {
     const { job, tell, ask } = this.#thread.begin();
-    const bytesOf = (delivery: Delivery) => {
-      if (delivery.type === 'written') return delivery.bytes;
-      throw new Error('The render thread has delivered something else.');
-    };
     tell({ type: 'table', job, table });
     try {
       let before: Promise<Delivery> | undefined;
@@ -82,8 +78,22 @@ export class RenderThread {
     }
   }
 
+  /**
+   * Compresses a block of shared memory, which must stay as it is until then. The result is memory
+   * of its own. Throws if the thread dies.
+   */
+  async deflate(block: Uint8Array): Promise<Uint8Array> {
+    const { job, ask } = this.#thread.begin();
+    return bytesOf(await ask({ type: 'deflate', job, block }));
+  }
+
   /** Terminates the thread; pending jobs fail. */
   async close(): Promise<void> {
     await this.#thread.close();
   }
+}
+
+function bytesOf(delivery: Delivery): Uint8Array {
+  if (delivery.type === 'written') return delivery.bytes;
+  throw new Error('The render thread has delivered something else.');
 }

@@ -6,30 +6,20 @@
  */
 import type { Writable } from 'node:stream';
 import { promisify } from 'node:util';
-import { crc32, createZstdCompress, deflateRaw, gzip, constants as zlib, zstdCompress } from 'node:zlib';
+import { crc32, createZstdCompress, gzip, constants as zlib, zstdCompress } from 'node:zlib';
+import { BLOCK_BYTES, GZIP_LEVEL } from '../../render/thread/deflate-block.ts';
+import type { RenderThread } from '../../render/thread/render-thread.ts';
 import { release } from '../../system/memory-reclaimer.ts';
 
-type BodyCompression = 'gzip' | 'zstd';
+export type BodyCompression = 'gzip' | 'zstd';
 
-/**
- * Fast levels: on a network of 1 Gbit/s they serve a client sooner than a smaller response would.
- */
-const GZIP_LEVEL = 1;
 const SMALL_GZIP = { level: GZIP_LEVEL, chunkSize: 64 * 1024 };
 const SMALL_ZSTD = { params: { [zlib.ZSTD_c_compressionLevel]: 1 }, chunkSize: 64 * 1024 };
+/** As fast a level as that of gzip. */
 const LARGE_ZSTD = { params: { [zlib.ZSTD_c_compressionLevel]: 3 }, chunkSize: 256 * 1024 };
 
-/** Plain bytes that are compressed independently. Longer blocks do not compress better. */
-const BLOCK_BYTES = 1024 * 1024;
 /** Number of blocks that are compressed at the same time. */
 const BLOCKS_AHEAD = 4;
-const DEFLATE = {
-  level: GZIP_LEVEL,
-  // Usually holds a whole compressed block. The garbage collector also counts unused space of
-  // buffers, and would run because of it.
-  chunkSize: BLOCK_BYTES / 4,
-  finishFlush: zlib.Z_SYNC_FLUSH,
-};
 /** RFC 1952: deflate, no name, no time, the fastest level, an unknown system. */
 const GZIP_HEADER = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255);
 
@@ -44,25 +34,35 @@ export type BodyChunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
 /**
  * A chunk may be overwritten once the second chunk after it is requested. The same applies to
- * chunks of the source.
+ * chunks of the source. `thread`: compresses the blocks of gzip.
  */
-export function compress(plain: BodyChunks, compression: BodyCompression): AsyncGenerator<Uint8Array, void> {
-  return compression === 'gzip' ? compressGzip(plain) : compressZstd(plain);
+export function compress(
+  plain: BodyChunks,
+  compression: BodyCompression,
+  thread: RenderThread,
+): AsyncGenerator<Uint8Array, void> {
+  return compression === 'gzip' ? compressGzip(plain, thread) : compressZstd(plain);
 }
 
-async function* compressGzip(plain: BodyChunks): AsyncGenerator<Uint8Array, void> {
+async function* compressGzip(plain: BodyChunks, thread: RenderThread): AsyncGenerator<Uint8Array, void> {
   yield GZIP_HEADER;
   let crc = 0;
   let plainBytes = 0;
   let before: Uint8Array | undefined;
-  for await (const block of deflateAhead(plain, (bytes) => {
+  const see = (bytes: Uint8Array) => {
     crc = crc32(bytes, crc);
     plainBytes += bytes.length;
-  })) {
-    yield block;
-    // Otherwise tens of megabytes of blocks wait for the garbage collector.
-    if (before !== undefined) release(before);
-    before = block;
+  };
+  try {
+    for await (const block of deflateAhead(plain, thread, see)) {
+      yield block;
+      // Otherwise tens of megabytes of blocks wait for the garbage collector.
+      if (before !== undefined) release(before);
+      before = block;
+    }
+  } finally {
+    const blocks = Math.min(Math.ceil(plainBytes / BLOCK_BYTES), BLOCKS_AHEAD);
+    thread.reclaimer.add(blocks * BLOCK_BYTES);
   }
   // A last, empty block of deflate, then the checksum and the length modulo 2^32.
   const end = Buffer.alloc(10);
@@ -75,12 +75,13 @@ async function* compressGzip(plain: BodyChunks): AsyncGenerator<Uint8Array, void
 /** The compressed blocks of a source, in order. `see` receives each block before compression. */
 async function* deflateAhead(
   plain: BodyChunks,
+  thread: RenderThread,
   see: (bytes: Uint8Array) => void,
 ): AsyncGenerator<Uint8Array, void> {
   const ahead: Promise<Uint8Array>[] = [];
   for await (const block of blocksOf(plain)) {
     see(block);
-    const deflated = promisify(deflateRaw)(block, DEFLATE);
+    const deflated = thread.deflate(block);
     // Awaited later, or never if the reader leaves.
     deflated.catch(() => undefined);
     ahead.push(deflated);
@@ -94,12 +95,12 @@ async function* deflateAhead(
  * requested.
  */
 async function* blocksOf(chunks: BodyChunks): AsyncGenerator<Uint8Array, void> {
-  const memory: Buffer[] = [];
+  const memory: Uint8Array[] = [];
   let turn = 0;
   let filled = 0;
   for await (const chunk of chunks) {
     for (let at = 0; at < chunk.length; ) {
-      memory[turn] ??= Buffer.allocUnsafeSlow(BLOCK_BYTES);
+      memory[turn] ??= new Uint8Array(new SharedArrayBuffer(BLOCK_BYTES));
       const block = memory[turn]!;
       const part = chunk.subarray(at, at + BLOCK_BYTES - filled);
       block.set(part, filled);

@@ -12,7 +12,7 @@ import type { Chunk } from '../../render/text/chunk.ts';
 import type { UnsizedBody } from '../../render/text/rendered-body.ts';
 import { Body, bytesFrom, type Reader } from '../bodies/body.ts';
 import type { BodySlot, SmallBody } from '../bodies/body-cache.ts';
-import { type BodyChunks, compress, compressSmall, writeChunk } from '../bodies/compression.ts';
+import { type BodyChunks, compressSmall, writeChunk } from '../bodies/compression.ts';
 import type { Visit } from '../observability/observe.ts';
 import { keyOf } from '../request/authenticate.ts';
 import { type ByteRange, firstBytes, type RangeAsked, takePart } from '../request/byte-range.ts';
@@ -21,6 +21,7 @@ import type { Encoding } from '../request/negotiation.ts';
 import type { AnyAnswer, SizedAnswer } from '../request/route.ts';
 import { isLargeFile, PARQUET_BYTES, type ParquetPlaces, refusalOf } from '../traffic/parquet-places.ts';
 import type { ResponsePlace } from '../traffic/responses-under-way.ts';
+import type { DatasetLease } from '../versions/datasets.ts';
 import { BufferPool } from './buffer-pool.ts';
 
 /** Responses up to this size are collected and sent at once. */
@@ -44,6 +45,7 @@ export interface Exchange {
   readonly range: RangeAsked | undefined;
   /** For what is made before anything is sent. */
   readonly places: ParquetPlaces;
+  readonly compress: DatasetLease['compress'];
 }
 
 /**
@@ -116,7 +118,7 @@ async function sendBody(exchange: Exchange, body: Body, reader: Reader): Promise
 }
 
 async function sendSized(exchange: Exchange, answer: SizedAnswer): Promise<FastifyReply> {
-  const { encoding, slot, next, isLasting } = exchange;
+  const { encoding, slot, next, isLasting, compress } = exchange;
   const { byteLength, heldBytes = byteLength } = answer;
   // A response to HEAD includes the length of the body, so small bodies are made for both methods.
   if (byteLength <= SMALL_ANSWER_BYTES) return await sendSmall(exchange, answer);

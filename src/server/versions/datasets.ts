@@ -12,10 +12,11 @@ import { RenderThread } from '../../render/thread/render-thread.ts';
 import { EmptyDataset } from '../../store/empty-dataset.ts';
 import type { OrganizationEntry, Store } from '../../store/store.ts';
 import { BodyCache, type BodySlot, measureBudget } from '../bodies/body-cache.ts';
+import { type BodyChunks, type BodyCompression, compress } from '../bodies/compression.ts';
 import { type Limits, resolveLimits } from '../limits/limits.ts';
 import type { BoundRequests } from '../request/parsed-request.ts';
 import { deriveSecrets, type Secrets } from '../request/secrets.ts';
-import { failureOf, notPublished, unreadable } from './failure.ts';
+import { failureOf, isUnknown, notPublished, unreadable } from './failure.ts';
 import { Impaired, type Impairment } from './impaired.ts';
 import { MemoryLoader } from './memory-loader.ts';
 import { OpenedDataset } from './opened-dataset.ts';
@@ -43,6 +44,7 @@ export interface DatasetLease {
    * in service.
    */
   slot(etag: string): BodySlot;
+  compress(plain: BodyChunks, compression: BodyCompression): AsyncGenerator<Uint8Array, void>;
   /** Must be called with the error of a failed request. Records that the version is damaged. */
   failed(error: unknown): void;
   /** Must be called once. */
@@ -152,6 +154,7 @@ export class Datasets {
       questions: opened.questions,
       rendering: (redact) => opened.rendering(redact),
       slot: (etag) => this.#bodies.slot(opened.dataset, etag),
+      compress: (plain, compression) => compress(plain, compression, this.#thread),
       failed: (error) => this.#noteDamage(served, opened, error),
       end: () => {
         served.lastLeaseMs = performance.now();
@@ -496,9 +499,4 @@ export class Datasets {
     served.unknownSinceMs ??= this.#now();
     if (this.#now() >= served.unknownSinceMs + FORMER_NAME_MS) this.#drop(served);
   }
-}
-
-function isUnknown(error: unknown): boolean {
-  if (!(error instanceof AppError)) return false;
-  return error.code === 'organization-unknown' || error.code === 'not-published';
 }

@@ -51,3 +51,9 @@ export function notPublished(cause?: unknown): AppError {
     { cause },
   );
 }
+
+/** Whether an organization has no data or does not exist. */
+export function isUnknown(error: unknown): boolean {
+  if (!(error instanceof AppError)) return false;
+  return error.code === 'organization-unknown' || error.code === 'not-published';
+}
