@@ -1,7 +1,6 @@
 /** The memory that resident datasets need, and its limit. */
-import { availableMemory } from 'node:process';
 import type { Counts } from '../dataset/dataset.ts';
-import { machineMemory } from '../system/machine-memory.ts';
+import { freeMemory, machineMemory } from '../system/machine-memory.ts';
 
 /**
  * 44 for the columns and the two indexes; the rest for a user who is new on the board (4 in its
@@ -30,5 +29,5 @@ export function estimateResidentBytes({ events, users, boards, pins }: Counts, t
  * memory available now. It is meant for one process; several processes share it.
  */
 export function defaultResidentLimit(): number {
-  return Math.floor(Math.min(machineMemory() / 2, availableMemory()));
+  return Math.floor(Math.min(machineMemory() / 2, freeMemory()));
 }

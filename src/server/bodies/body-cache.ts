@@ -10,9 +10,9 @@
  * encoding (`parsed-request.ts`). It is computed from the key of the current request, never taken
  * from the client. Two organizations share neither datasets nor secrets.
  */
-import { availableMemory } from 'node:process';
 import type { Dataset } from '../../dataset/dataset.ts';
 import { freeDiskBytes } from '../../system/free-disk.ts';
+import { freeMemory } from '../../system/machine-memory.ts';
 import { Body, type Making } from './body.ts';
 import { Doorkeeper } from './doorkeeper.ts';
 import { BodyRoom, type Kept } from './room.ts';
@@ -84,7 +84,7 @@ export interface Budget {
 /** The budget of one of `processes` processes. */
 export function measureBudget(processes = 1): Budget {
   const diskBytes = Math.min(MOST_DISK_BYTES, (freeDiskBytes() * SHARE_OF_FREE_DISK) / processes);
-  const plainBytes = Math.min(diskBytes, availableMemory() / processes) * PLAIN_SHARE;
+  const plainBytes = Math.min(diskBytes, freeMemory() / processes) * PLAIN_SHARE;
   return { memoryBytes: MEMORY_BYTES, diskBytes, plainBytes };
 }
 

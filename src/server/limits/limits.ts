@@ -2,8 +2,8 @@
  * The table of limits (decision 60): what keys, organizations and a process may hold at the same
  * time. The command line, docs/operations.md and the tests take names, units and defaults from it.
  */
-import { availableMemory } from 'node:process';
 import { freeDiskBytes } from '../../system/free-disk.ts';
+import { freeMemory } from '../../system/machine-memory.ts';
 
 /**
  * Decides how a value is written: `32`, `64MB`, `16k`, `60s`. Durations are held in milliseconds.
@@ -169,7 +169,7 @@ export interface Free {
 }
 
 function measureFree(): Free {
-  return { memory: availableMemory(), disk: freeDiskBytes() };
+  return { memory: freeMemory(), disk: freeDiskBytes() };
 }
 
 /** The limits of one of `processes` processes: the given ones, and defaults for the others. */
