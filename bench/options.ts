@@ -32,7 +32,7 @@ export const HELP = `npm run bench -- [options]
   --peers        comparable servers, too; they are installed into bench/peers and wanted by "postgresql" of the system
   --blocking     how long a request of each kind blocks the event loop of the server
   --stores       import, start and take-up over a folder, PostgreSQL and a bucket; requires "postgresql" of the system
-  --sync         copies in DuckDB, SQLite and, with "postgresql" of the system, PostgreSQL
+  --sync         copies in DuckDB, SQLite, Parquet, a bucket and, with "postgresql" of the system, PostgreSQL
   --append       add the results of a partial run to bench/results.md
   --keep DIR     leave the data in DIR; a run that finds it there measures neither a start nor an import of everything
   --against DIR  another built checkout beside this one; with --stores it has rows there as well

@@ -81,8 +81,8 @@ export const TABLES = {
     ],
   },
   sync: {
-    title: 'Copies in databases',
-    note: 'The whole command `corkboard sync`, from start to end: a new copy, and the same one after 1,000 more events. "Curl": the same events, discarded. "To curl": how many times as long. Memory: the highest of the command, without PostgreSQL. The server, the command and PostgreSQL share the cores.',
+    title: 'Copies in databases and Parquet files',
+    note: 'The whole command `corkboard sync`, from start to end: a new copy, and the same one after 1,000 more events. "Curl": the same events, discarded. "To curl": how many times as long. Memory: the highest of the command, without PostgreSQL. The server, the command, PostgreSQL and the store of the bucket share the cores.',
     header: [
       ...['data', 'target', 'curl', 'first run', 'to curl', 'events/s', 'peak memory'],
       ...['1,000 more', 'to curl', 'peak memory', 'copy'],

@@ -1,10 +1,12 @@
 /**
- * Copies in databases, as `corkboard sync` makes them: the first run, and one after a few more
- * events, compared with curl, which discards the same events.
+ * Copies in databases and in Parquet files, as `corkboard sync` makes them: the first run, and one
+ * after a few more events, compared with curl, which discards the same events.
  */
+import { randomUUID } from 'node:crypto';
 import { globSync, statSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { startBucket, type TestBucket } from '../../test/s3/server.ts';
 import { type Bed, copyGround, type Ground, isLarge, openBed, type Plan, untilTaken } from '../bed.ts';
 import { writeIncrement } from '../community.ts';
 import { importFiles, runCorkboard, THIS } from '../corkboard.ts';
@@ -28,7 +30,10 @@ interface CopyKind {
 interface CopyPlace {
   /** The value of `--to`. */
   readonly address: string;
-  bytes(): Promise<number>;
+  /** Environment variables for the command. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Absent if nothing tells. */
+  bytes?(): Promise<number>;
   remove(): Promise<void>;
 }
 
@@ -39,12 +44,15 @@ interface CopyFigures {
   readonly firstPeakBytes: number;
   readonly moreMs: number;
   readonly morePeakBytes: number;
-  readonly copyBytes: number;
+  readonly copyBytes: number | undefined;
 }
 
 export async function measureSync(ground: Ground, plan: Plan): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  const kinds = [fileKind('DuckDB', 'duckdb'), fileKind('SQLite', 'sqlite')];
+  const bucket = await startBucket();
+  stack.defer(() => bucket.close());
+  const kinds = [fileKind('DuckDB', 'duckdb'), fileKind('SQLite', 'sqlite'), fileKind('Parquet', 'parquet')];
+  kinds.push(bucketKind(bucket));
   try {
     kinds.push(postgresKind(stack.use(await startPostgres(plan.signal))));
   } catch (error) {
@@ -82,7 +90,7 @@ function addCopy(
   const firstMs = middle(({ firstMs }) => firstMs);
   const firstPeakBytes = middle((figures) => figures.firstPeakBytes);
   const moreMs = middle((figures) => figures.moreMs);
-  const copyBytes = middle((figures) => figures.copyBytes);
+  const copyBytes = rounds[0]?.copyBytes;
   report.addRow(
     'sync',
     ...[title, kind, duration(middle(({ curlMs }) => curlMs)), duration(firstMs), toCurl('firstMs')],
@@ -118,7 +126,7 @@ async function measureRound(
     const [first, more] = [firsts[at]!, await runSync(bed, place, signal)];
     figures.push({
       ...{ curlMs, firstMs: first.elapsedMs, firstPeakBytes: first.peakBytes ?? 0 },
-      ...{ moreMs: more.elapsedMs, morePeakBytes: more.peakBytes ?? 0, copyBytes: await place.bytes() },
+      ...{ moreMs: more.elapsedMs, morePeakBytes: more.peakBytes ?? 0, copyBytes: await place.bytes?.() },
     });
     await place.remove();
   }
@@ -134,9 +142,12 @@ async function measureCurl({ product }: Bed, signal: AbortSignal): Promise<numbe
   return (await download({ url, headers, signal })).totalMs;
 }
 
-function runSync({ product, key }: Bed, { address }: CopyPlace, signal: AbortSignal) {
+function runSync({ product, key }: Bed, { address, environment }: CopyPlace, signal: AbortSignal) {
   const args = ['sync', `http://127.0.0.1:${product.port}/a`, '--to', address, '--schema', SCHEMA, '--json'];
-  return runCorkboard(args, signal, { ...THIS, environment: { CORKBOARD_SYNC_KEY: key } });
+  return runCorkboard(args, signal, {
+    ...THIS,
+    environment: { ...environment, CORKBOARD_SYNC_KEY: key },
+  });
 }
 
 async function publishMore(bed: Bed, number: number, signal: AbortSignal): Promise<void> {
@@ -155,9 +166,26 @@ function fileKind(name: string, scheme: string): CopyKind {
       const path = join(folder, scheme);
       return {
         address: `${scheme}:${path}`,
-        bytes: async () => globSync(`${path}*`).reduce((sum, file) => sum + statSync(file).size, 0),
+        bytes: async () => fileBytesAt(path),
         remove: async () => undefined,
       };
+    },
+  };
+}
+
+/** Of a file and those beside it, or of a folder. */
+function fileBytesAt(path: string): number {
+  const files = globSync([`${path}*`, `${path}/**`]).filter((file) => statSync(file).isFile());
+  return files.reduce((sum, file) => sum + statSync(file).size, 0);
+}
+
+/** On a server on this machine, which shares its cores. */
+function bucketKind({ address, env }: TestBucket): CopyKind {
+  return {
+    name: 'bucket',
+    async make() {
+      const place = address.replace('?', `/${randomUUID()}?`);
+      return { address: place, environment: env, remove: async () => undefined };
     },
   };
 }
