@@ -171,8 +171,9 @@ class ResidentStore implements Store {
 }
 
 /**
- * The memory of a version that is made from an earlier one and its changes, but for the texts of
- * the changes: adding up those of all records takes half a second with 100 million events.
+ * Estimates the memory of a version that is made from an earlier one and its changes. The texts of
+ * the changes are left out, because adding up the texts of all records takes half a second with 100
+ * million events.
  */
 function grownBytes(earlier: ResidentDataset, { counts }: Dataset): number {
   const added = (kind: keyof Counts) => Math.max(0, counts[kind] - earlier.counts[kind]);

@@ -12,14 +12,14 @@ export function machineMemory(): number {
 }
 
 /**
- * Memory that is free now, in bytes. The system gives up its cache of files for it; of the files
- * that a control group has read, Node counts it as used.
+ * Memory that is free now, in bytes. Includes the cache of files of a control group, which Node
+ * counts as used: the system gives it up when memory is needed.
  */
 export function freeMemory(): number {
   return Math.min(machineMemory(), freemem(), availableMemory() + fileCacheBytes());
 }
 
-/** `:`-separated: a number, the controllers (none with version 2), and the path of the group. */
+/** Each line has a number, the controllers (none with version 2), and the path of a group. */
 const GROUPS = '/proc/self/cgroup';
 
 type ReadText = (path: string) => string;

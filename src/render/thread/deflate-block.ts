@@ -1,7 +1,6 @@
 /**
- * Compresses a block of a response in a render thread. In the thread that serves requests, the
- * garbage that Node's compression leaves would have its much larger heap searched many times a
- * second.
+ * Compresses a block of a response in a render thread. Node's compression leaves garbage. In the
+ * thread that serves requests, collecting it takes longer, because that heap is much larger.
  */
 import { promisify } from 'node:util';
 import { deflateRaw, constants as zlib } from 'node:zlib';
@@ -19,8 +18,8 @@ const OPTIONS = {
 };
 
 /**
- * The blocks of deflate for the bytes, without the last one, in memory of their own; they end on a
- * byte boundary.
+ * Deflate blocks (RFC 1951) that contain the bytes, none of them marked as the last one. They end
+ * on a byte boundary and have memory of their own.
  */
 export async function deflateBlock(block: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
   const deflated = await promisify(deflateRaw)(block, OPTIONS);

@@ -23,7 +23,7 @@ export interface ChunkDigests {
   readonly digests: readonly string[];
 }
 
-/** Those of chunks that are as they were, by index. */
+/** The digests of chunks that have not changed since a file was copied, by index. */
 export type KnownDigests = ReadonlyMap<number, string>;
 
 interface DigestOptions {
@@ -32,7 +32,7 @@ interface DigestOptions {
   readonly onBytes?: ((bytes: number) => void) | undefined;
 }
 
-/** Reads the chunks of a file whose digests are not known. */
+/** The digests of all chunks. Reads only the chunks whose digests are not known. */
 export async function digestsOf(path: string, options: DigestOptions = {}): Promise<ChunkDigests> {
   const { known = new Map<number, string>(), onBytes } = options;
   await using file = await open(path, 'r');
@@ -52,8 +52,8 @@ export async function digestsOf(path: string, options: DigestOptions = {}): Prom
 }
 
 /**
- * The digests of the chunks of a copy to which nothing was written: none if the writes are not
- * known for certain.
+ * The digests of the chunks of a copy to which nothing was written. None if the writes are not
+ * known for certain (decision 106).
  */
 export function digestsWithout(
   { bytes, digests }: ChunkDigests,
