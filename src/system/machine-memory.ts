@@ -11,12 +11,22 @@ export function machineMemory(): number {
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
 }
 
+let sharedBytes: number | undefined;
+
+/**
+ * Makes `freeMemory` return this value: the memory that was free before the processes started that
+ * share it. One that is started again would measure only what the others have left.
+ */
+export function shareMemory(bytes: number): void {
+  sharedBytes = bytes;
+}
+
 /**
  * Memory that is free now, in bytes. Includes the cache of files of a control group, which Node
  * counts as used: the system gives it up when memory is needed.
  */
 export function freeMemory(): number {
-  return Math.min(machineMemory(), freemem(), availableMemory() + fileCacheBytes());
+  return sharedBytes ?? Math.min(machineMemory(), freemem(), availableMemory() + fileCacheBytes());
 }
 
 /** Each line has a number, the controllers (none with version 2), and the path of a group. */

@@ -149,7 +149,12 @@ describe('workers', () => {
     assert.equal(figure((await ask(new URL('/metrics', base).href)).body, 'corkboard_workers'), '2');
   });
 
-  it('replace a killed worker, and respond in the meantime', async () => {
+  it('replace a killed worker, which has the same limits, and respond in the meantime', async () => {
+    const metrics = async () => (await ask(new URL('/metrics', base).href)).body;
+    // It follows from the free memory, so a second measurement would differ.
+    const limit = async () => figure(await metrics(), 'corkboard_limit{limit="response-memory"}');
+    const limitBefore = await limit();
+    assert.match(String(limitBefore), /^\d+$/);
     const [killed = 0, other] = workersOf(server.child.pid);
     process.kill(killed, 'SIGKILL');
     const deaths = () => server.log.filter((line) => line['signal'] === 'SIGKILL');
@@ -157,8 +162,8 @@ describe('workers', () => {
     assert.equal(deaths()[0]?.['level'], 50);
     assert.ok((await askAll('/v1/boards', 12)).every(({ status }) => status === 200));
     await until(() => workersIn((line) => /^Server listening/.test(String(line['msg']))).size === 3);
-    const metrics = async () => (await ask(new URL('/metrics', base).href)).body;
     await until(async () => figure(await metrics(), 'corkboard_workers') === '2');
+    assert.equal(await limit(), limitBefore);
     const now = workersOf(server.child.pid);
     assert.ok(now.length === 2 && now.includes(other ?? 0) && !now.includes(killed));
     assert.ok((await askAll('/v1/boards', 12)).every(({ status }) => status === 200));

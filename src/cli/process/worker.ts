@@ -1,5 +1,9 @@
 /** One of several workers: reports its state to the primary, and stops at the primary's request. */
 import { AppError, type ErrorCode } from '../../domain/app-error.ts';
+import { shareMemory } from '../../system/machine-memory.ts';
+
+/** The variable with the memory that was free before the first worker started, in bytes. */
+export const SHARED_MEMORY = 'CORKBOARD_SHARED_MEMORY';
 
 export type WorkerMessage =
   | { readonly type: 'listening'; readonly address: string }
@@ -24,6 +28,8 @@ interface Trouble {
 export async function runAsWorker(
   serve: (untilStopped: (address: string) => Promise<void>) => Promise<void>,
 ): Promise<void> {
+  const sharedBytes = Number(process.env[SHARED_MEMORY]);
+  if (sharedBytes > 0) shareMemory(sharedBytes);
   // The terminal and systemd signal the whole process group; only the primary reacts.
   process.on('SIGINT', () => {});
   process.on('SIGTERM', () => {});

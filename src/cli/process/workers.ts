@@ -8,7 +8,8 @@ import { createServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { AppError } from '../../domain/app-error.ts';
 import type { RunningServer, ServerOptions } from '../../server/start.ts';
-import { readTrouble, STOP, type WorkerMessage } from './worker.ts';
+import { freeMemory } from '../../system/machine-memory.ts';
+import { readTrouble, SHARED_MEMORY, STOP, type WorkerMessage } from './worker.ts';
 
 /** If a worker dies after this time, its start is not the cause. */
 const STEADY_MS = 10_000;
@@ -97,7 +98,7 @@ class Workers {
   readonly #stopping = new AbortController();
 
   constructor({ logLevel, database = '' }: WorkersOptions) {
-    this.#environment = { CORKBOARD_DATABASE: database };
+    this.#environment = { CORKBOARD_DATABASE: database, [SHARED_MEMORY]: String(freeMemory()) };
     this.#logLevel = logLevel;
   }
 
