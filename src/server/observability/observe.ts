@@ -76,13 +76,13 @@ export class Visit {
     this.target = new RequestTarget(originalUrl);
     this.#request = raw;
     this.address = address;
-    this.#peer = addressOf(raw.socket.remoteAddress);
+    this.#peer = raw.socket.remoteAddress;
     this.#bytesBefore = raw.socket.bytesWritten;
   }
 
   /** Address of the client, or else of the proxy; only for the log. */
   get client(): string | undefined {
-    return this.address ?? this.#peer;
+    return this.address ?? addressOf(this.#peer);
   }
 
   elapsedMs(): number {

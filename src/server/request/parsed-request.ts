@@ -135,7 +135,8 @@ export class BoundRequests {
     // (decision 12).
     if (last?.by === this && last.scope === scope && isSameRedaction(last.redact, redact)) return last;
     const { version, lastSequence } = this.#version;
-    const walk = walkBinding(question, key);
+    const selected = selectionOf(question, scope);
+    const walk = walkBinding(selected, question.parameters, redact);
     const place = openCursor(question.parameters.cursor, walk, this.#secrets);
     // The pages of a list show what was published when the first one was requested, and no more
     // than the oldest version among those that they were read from: servers may have different
@@ -146,7 +147,7 @@ export class BoundRequests {
       ...{ by: this, scope, redact },
       walk,
       place,
-      ...this.#bindSync(question, syncBinding(question, key), seen),
+      ...this.#bindSync(question, syncBinding(selected, redact), seen),
       etag: entityTag([version, walk.whole, formText(question, key)], this.#secrets.entityTag),
       dataVersion: dataVersion(version, key, this.#secrets.entityTag),
     };
@@ -158,7 +159,8 @@ export class BoundRequests {
    * `openSyncToken`.
    */
   sequenceOf(question: ParsedRequest, key: KeyEntry, token: string): number {
-    return openSyncToken(token, syncBinding(question, key), this.#secrets);
+    const binding = syncBinding(selectionOf(question, key.scope), key.redact);
+    return openSyncToken(token, binding, this.#secrets);
   }
 
   #bindSync(
@@ -211,28 +213,32 @@ function sinceOf(since: string | undefined, binding: TokenBinding, secrets: Secr
   return { sequence: since === 'start' ? undefined : openSyncToken(since, binding, secrets) };
 }
 
-/** What all pages of a list have in common. It is different for a redacting key. */
-function walkBinding(question: ParsedRequest, { scope, redact }: KeyEntry): TokenBinding {
+/** The filter of the request: alone, and with what the key sees. All bindings begin with it. */
+function selectionOf(question: ParsedRequest, scope: Scope): TokenBinding {
   const filter = filterOf(question);
-  const since = question.parameters.since ?? '';
-  const ofRedaction = isRedacting(redact) ? ` ${redactionText(redact)}` : '';
   return {
-    request: `${JSON.stringify(filter)} ${since}`,
-    whole: `${JSON.stringify([...filter, scopeText(scope)])} ${since}${ofRedaction}`,
+    request: JSON.stringify(filter),
+    whole: JSON.stringify([...filter, scopeText(scope)]),
   };
 }
 
+/** What all pages of a list have in common. It is different for a redacting key. */
+function walkBinding(
+  { request, whole }: TokenBinding,
+  { since = '' }: Parameters,
+  redact: Redaction,
+): TokenBinding {
+  const ofRedaction = isRedacting(redact) ? ` ${redactionText(redact)}` : '';
+  return { request: `${request} ${since}`, whole: `${whole} ${since}${ofRedaction}` };
+}
+
 /** What all responses of a sync have in common; its sync tokens are bound to it. */
-function syncBinding(question: ParsedRequest, { scope, redact }: KeyEntry): TokenBinding {
-  const filter = filterOf(question);
+function syncBinding({ request, whole }: TokenBinding, redact: Redaction): TokenBinding {
   // Names derived from an address are redacted together with it, but were not in earlier versions
   // of Corkboard. A client that may have kept such names starts again.
   const form = redact.email && !redact.name ? ' 2' : '';
   const ofRedaction = `${redact.email} ${redact.name}${form}${redact.id ? ' id' : ''}`;
-  return {
-    request: JSON.stringify(filter),
-    whole: `${JSON.stringify([...filter, scopeText(scope)])} ${ofRedaction}`,
-  };
+  return { request, whole: `${whole} ${ofRedaction}` };
 }
 
 function filterOf({ variant, route, subject, parameters }: ParsedRequest): readonly unknown[] {
