@@ -47,7 +47,9 @@ function tell(error: unknown): number {
   const full =
     error instanceof AppError && error.code !== 'data-unreadable' ? undefined : fullDiskError(error);
   if (full !== undefined) {
-    remark(`corkboard: The disk is full (${full.message}). Free some space and run the command again.`);
+    // DuckDB adds advice about its settings on further lines.
+    const [reason] = full.message.split('\n');
+    remark(`corkboard: The disk is full (${reason}). Free some space and run the command again.`);
     return REFUSED;
   }
   if (isMemoryShortage(error)) {

@@ -3,7 +3,7 @@
  * is a small disk of its own. Prints the results as JSON.
  */
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { appendFileSync, closeSync, openSync, readdirSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { NewKey } from '../../src/keys/keyring.ts';
@@ -54,6 +54,20 @@ const spooled = await run(
   { environment: { TMPDIR: disk } },
 );
 
+// More text than an import holds in memory, and more than the disk has room for.
+const large = join(disk, '../users.ndjson.gz');
+const LONG_NAME = 'N'.repeat(20_000);
+for (let id = 1; id <= 15_000; ) {
+  let records = '';
+  for (const end = id + 1_000; id < end; id += 1)
+    records += `{"id":${id},"email":"u${id}@x.example","name":"${LONG_NAME}"}\n`;
+  appendFileSync(large, gzipSync(records, { level: 1 }));
+}
+const spilled = await run([
+  ...['import', large, '--organization', 'large', '--data', data],
+  ...['--build-memory', '256MB'],
+]);
+
 fillDisk();
 const imported = await importInto('new');
 const beside = await revoke(keys[0]!);
@@ -75,6 +89,8 @@ const listed = await run(['keys', 'list', '--json', '--data', data]);
 process.stdout.write(
   JSON.stringify({
     spooled,
+    spilled,
+    left: readdirSync(join(data, 'organizations/large/generations')),
     beside,
     accepted,
     alone,

@@ -5,6 +5,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
+import { fullDiskError } from '../../src/cli/process/full-disk.ts';
 import { type Result, temporaryFolder } from './command.ts';
 
 const run = promisify(execFile);
@@ -15,6 +16,9 @@ const MOUNT = 'mount -t tmpfs -o size=4m tmpfs "$1"';
 
 interface Seen {
   readonly spooled: Result;
+  readonly spilled: Result;
+  /** Files of versions that this import left behind. */
+  readonly left: readonly string[];
   readonly imported: Result;
   readonly beside: Result;
   readonly accepted: string;
@@ -22,6 +26,8 @@ interface Seen {
   readonly importedAlone: Result;
   readonly listed: readonly { readonly status: string }[];
 }
+
+const FULL = /^corkboard: The disk is full \(.*\)\. Free some space and run the command again\.\n$/;
 
 const disk = join(temporaryFolder(), 'disk');
 mkdirSync(disk);
@@ -35,6 +41,17 @@ function canMount(): boolean {
     return false;
   }
 }
+
+it('a full disk is recognized in the messages of DuckDB', () => {
+  const full = 'IO Error: Could not write all bytes to file: No space left on device';
+  for (const message of [
+    full,
+    `Failed to append: ${full}`,
+    'Failed to append: failed to offload data block of size',
+  ])
+    assert.ok(fullDiskError(new Error('wrapped', { cause: new Error(message) })) instanceof Error, message);
+  assert.equal(fullDiskError(new Error('Failed to append: could not allocate block of size')), undefined);
+});
 
 describe('a full disk', { skip: canMount() ? false : 'a small disk cannot be mounted here' }, () => {
   let seen: Seen;
@@ -69,10 +86,15 @@ describe('a full disk', { skip: canMount() ? false : 'a small disk cannot be mou
   it('is the cause that an import into a new organization reports, instead of a consequence', () => {
     for (const { code, stderr } of [seen.imported, seen.importedAlone]) {
       assert.equal(code, 1);
-      assert.match(
-        stderr,
-        /^corkboard: The disk is full \(.*\)\. Free some space and run the command again\.\n$/,
-      );
+      assert.match(stderr, FULL);
     }
+  });
+
+  it('is reported by an import that has room for its records neither in memory nor on disk, and leaves no file', () => {
+    assert.equal(seen.spilled.code, 1);
+    const last = seen.spilled.stderr.split(/(?<=\n)/).at(-1) ?? '';
+    assert.match(last, FULL);
+    assert.match(last, /failed to offload data block/);
+    assert.deepEqual(seen.left, []);
   });
 });

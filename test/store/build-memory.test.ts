@@ -84,8 +84,26 @@ it('a statement that exceeds its memory is recognized, and succeeds with more', 
   database.close();
 });
 
+it('a lack of memory for staged records is recognized', async () => {
+  const options = { memoryBytes: 30e6, spillFolder: '' };
+  const database = await Database.open(join(folder, 'staged.duckdb'), { readOnly: false, ...options });
+  const connection = await database.connect();
+  await connection.run('CREATE TEMP TABLE staged (text VARCHAR)');
+  const appender = await connection.createAppender('staged');
+  assert.throws(() => {
+    for (let row = 0; row < 50_000; row += 1) {
+      appender.appendVarchar(String(row).padEnd(1_000));
+      appender.endRow();
+      if (row % 5_000 === 0) appender.flushSync();
+    }
+  }, isMemoryShortage);
+  connection.closeSync();
+  database.close();
+});
+
 it('other errors are not taken for a lack of memory', () => {
   assert.equal(isMemoryShortage(new Error('IO Error: No space left on device')), false);
+  assert.equal(isMemoryShortage(new Error('Failed to append: IO Error: No space left on device')), false);
   assert.equal(isMemoryShortage('Out of Memory Error: '), false);
   assert.equal(isMemoryShortage(new Error('wrapped', { cause: new Error('Out of Memory Error: x') })), true);
 });

@@ -14,6 +14,13 @@ const SQLITE_CODES: ReadonlySet<unknown> = new Set([13, 4874]);
 const CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', '53100']);
 
 /**
+ * DuckDB reports a full disk only in the message, which begins with "Failed to append" for staged
+ * rows. It fails to offload a block when it has written as much as it may: nine tenths of the disk
+ * space that was free at first.
+ */
+const DUCKDB = /(^|: )(IO Error: .*No space left on device|failed to offload data block)/s;
+
+/**
  * Returns the error that reports a full disk: the given error, or one in its chain of causes.
  * Returns undefined for any other error.
  */
@@ -22,8 +29,7 @@ export function fullDiskError(error: unknown): Error | undefined {
   const isFull =
     ('code' in error && CODES.has(error.code)) ||
     ('errcode' in error && SQLITE_CODES.has(error.errcode)) ||
-    // DuckDB reports file errors only in the message.
-    /^IO Error: .*No space left on device/s.test(error.message);
+    DUCKDB.test(error.message);
   return isFull ? error : fullDiskError(error.cause);
 }
 

@@ -233,8 +233,11 @@ export class DuckdbPublication implements Publication {
   }
 
   async discard(): Promise<void> {
-    this.#close();
-    await this.#next.discard();
+    try {
+      this.#close();
+    } finally {
+      await this.#next.discard();
+    }
   }
 
   async #delete(deleting: Pick<DeletingRun, 'report'> & DeletingOptions): Promise<void> {

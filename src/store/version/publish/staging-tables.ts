@@ -118,8 +118,15 @@ export class StagingTables {
     for (const appender of Object.values(this.#appenders)) appender.flushSync();
   }
 
+  /** Discards what has not been flushed. */
   close(): void {
-    for (const appender of Object.values(this.#appenders)) appender.closeSync();
+    for (const appender of Object.values(this.#appenders)) {
+      try {
+        appender.closeSync();
+      } catch {
+        // On a full disk, it cannot hand over what it still holds.
+      }
+    }
   }
 }
 
