@@ -24,6 +24,10 @@ const LEAST_BYTES_PER_RECORD = 6;
 export interface AtOnce {
   /** Events that are joined with users, boards and pins, and sorted. */
   readonly events: number;
+  /**
+   * Possible awards that are sorted to apply weekly maximums. Those of one board are not divided.
+   */
+  readonly candidates: number;
   /** Users on boards whose points totals are computed. */
   readonly pairs: number;
   /** Bytes of staged users that are merged. */
@@ -37,11 +41,13 @@ export interface AtOnce {
 
 /**
  * Of a hundred million events with six million users, boards and pins, 25 million fit into 860 MB,
- * and all of them do not. Of 40 million events, the users on all boards do not fit into 256 MB.
- * Updates for 10 million new events fit into 768 MB, but not into 600 MB.
+ * and all of them do not. Their 13 million possible awards fit in some runs only. Of 40 million
+ * events, the users on all boards do not fit into 256 MB. Updates for 10 million new events fit
+ * into 768 MB, but not into 600 MB.
  */
 const USUAL_AT_ONCE: AtOnce = {
-  ...{ events: 25_000_000, pairs: 2_000_000, userBytes: 64_000_000, bytesOfUpdate: 100 },
+  ...{ events: 25_000_000, candidates: 2_000_000, pairs: 2_000_000 },
+  ...{ userBytes: 64_000_000, bytesOfUpdate: 100 },
 };
 
 /** How much memory the building of a version takes. */

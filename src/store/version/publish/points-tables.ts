@@ -6,6 +6,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { type Policy, readPolicy } from '../../../points/policy.ts';
 import { participationScoreSql } from '../../../points/score-sql.ts';
+import type { AtOnce } from '../../build-memory.ts';
 import { fillTemporary, runRows } from '../database.ts';
 import { portionsIn } from '../portions.ts';
 import { appendInOrder, emptyOrdered, type RowFilter, replaceRows, rowsOfPairs } from './layout.ts';
@@ -21,7 +22,7 @@ export async function publishPoints(
   connection: DuckDBConnection,
   policyText: string,
   all: boolean,
-  pairsAtOnce: number,
+  atOnce: Pick<AtOnce, 'candidates' | 'pairs'>,
 ): Promise<void> {
   if (all) {
     await emptyOrdered(connection, 'awards');
@@ -40,9 +41,11 @@ export async function publishPoints(
     await fillTemporary(connection, 'judged_pins', 'SELECT DISTINCT pin AS ix FROM judged_events');
   await connection.run(candidates(wordsCount ? WORDS : NO_WORDS));
   await connection.run(REPLACED);
-  await appendInOrder(connection, 'awards', AWARDS);
+  const awards = { source: 'candidates', key: 'board', size: '1' };
+  const portions = await portionsIn(connection, awards, atOnce.candidates);
+  await appendInOrder(connection, 'awards', AWARDS, { portions });
   if (all) {
-    await appendStandings(connection, pairsAtOnce);
+    await appendStandings(connection, atOnce.pairs);
     return;
   }
   await connection.run(TOUCHED_STANDINGS);

@@ -198,7 +198,7 @@ export class DuckdbPublication implements Publication {
     await deriveTables(this.#connection, isAnew || this.#next.publication === undefined);
     const { policy } = this.#settings;
     const computesAll = policy !== position.policy || isAnew;
-    await publishPoints(this.#connection, policy, computesAll, this.#memory.atOnce.pairs);
+    await publishPoints(this.#connection, policy, computesAll, this.#memory.atOnce);
     await restoreOrder(this.#connection);
     const lastSequence = await this.#writeVersion({ version, publishedMs }, position);
     await recordChanges(this.#connection, {

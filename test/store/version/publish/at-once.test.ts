@@ -99,11 +99,12 @@ async function rowsOf(name: string, change: Partial<AtOnce>): Promise<Record<str
   return rows;
 }
 
-it('a version in small portions of events, users on boards or users is the same as in one', async () => {
+it('a version in small portions of events, awards, users on boards or users is the same as in one', async () => {
   const expected = await rowsOf('whole', {});
   assert.deepEqual(expected['steps back'], [[0n]]);
   for (const [name, portions] of [
     ['events', { events: 13 }],
+    ['awards', { candidates: 17 }],
     ['pairs', { pairs: 5 }],
     ['users', { userBytes: 1_500 }],
   ] as const) {
