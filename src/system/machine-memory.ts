@@ -14,8 +14,9 @@ export function machineMemory(): number {
 let sharedBytes: number | undefined;
 
 /**
- * Makes `freeMemory` return this value: the memory that was free before the processes started that
- * share it. One that is started again would measure only what the others have left.
+ * Makes `freeMemory` return this value from now on: the memory in bytes that was free before the
+ * processes started that share it. One that is started again would measure only what the others
+ * have left.
  */
 export function shareMemory(bytes: number): void {
   sharedBytes = bytes;
@@ -23,7 +24,8 @@ export function shareMemory(bytes: number): void {
 
 /**
  * Memory that is free now, in bytes. Includes the cache of files of a control group, which Node
- * counts as used: the system gives it up when memory is needed.
+ * counts as used: the system gives it up when memory is needed. After `shareMemory`, the value that
+ * was given there.
  */
 export function freeMemory(): number {
   return sharedBytes ?? Math.min(machineMemory(), freemem(), availableMemory() + fileCacheBytes());

@@ -118,7 +118,7 @@ export class StagingTables {
     for (const appender of Object.values(this.#appenders)) appender.flushSync();
   }
 
-  /** Discards what has not been flushed. */
+  /** What has not been flushed can be lost. */
   close(): void {
     for (const appender of Object.values(this.#appenders)) {
       try {
