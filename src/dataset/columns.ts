@@ -1,13 +1,9 @@
 /** Joins columns that are read in batches. */
 import { slice } from '../system/time-slice.ts';
-
-interface TypedColumn<Self> {
-  readonly length: number;
-  set(values: Self, at: number): void;
-}
+import { copyTo, type PlainColumn } from './shared-arrays.ts';
 
 /** Concatenates parts into one new column that has room for them, in time slices. */
-async function joinColumn<C extends TypedColumn<C>>(
+async function joinColumn<C extends PlainColumn>(
   parts: readonly C[],
   make: (length: number) => C,
 ): Promise<C> {
@@ -15,7 +11,7 @@ async function joinColumn<C extends TypedColumn<C>>(
   let at = 0;
   for (const part of parts) {
     if (slice.isOver()) await slice.pass();
-    joined.set(part, at);
+    await copyTo(joined, part, at);
     at += part.length;
   }
   return joined;

@@ -21,7 +21,7 @@ export function growableMemory(byteLength: number): SharedArrayBuffer {
   return new SharedArrayBuffer(byteLength, { maxByteLength: Math.ceil(byteLength * 1.25) });
 }
 
-type PlainColumn = Int32Array | Uint32Array | Float64Array | BigInt64Array | Uint8Array;
+export type PlainColumn = Int32Array | Uint32Array | Float64Array | BigInt64Array | Uint8Array;
 
 interface PlainColumnType<C extends PlainColumn> {
   readonly BYTES_PER_ELEMENT: number;

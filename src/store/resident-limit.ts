@@ -3,11 +3,10 @@ import type { Counts } from '../dataset/dataset.ts';
 import { freeMemory, machineMemory } from '../system/machine-memory.ts';
 
 /**
- * 44 for the columns and the two indexes; the rest for a user who is new on the board (4 in its
- * list of users, 36 for a points total) and for an award that counts (16). Most events need only
- * the 44.
+ * 48 for the row and the two indexes; the rest for a user who is new on the board (4 in its list of
+ * users, 17 for a points total) and for an award that counts (16). Most events need only the 48.
  */
-const EVENT_BYTES = 100;
+const EVENT_BYTES = 85;
 /**
  * Id, creation time, offsets of texts, positions in three indexes, and the value of an LMS property
  * or the LTI and course ids.

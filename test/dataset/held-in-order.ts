@@ -3,7 +3,7 @@ import { type EventRows, ROW_WORDS } from '../../src/dataset/event-rows.ts';
 import type { EventTally } from '../../src/dataset/query.ts';
 import type { Holdings } from '../../src/dataset/resident/dataset.ts';
 import { imageOf } from '../../src/dataset/resident/holdings-image.ts';
-import type { PointsIndex } from '../../src/dataset/resident/points-totals.ts';
+import { type PointsIndex, readTotals } from '../../src/dataset/resident/points-totals.ts';
 import { rowsOf } from '../../src/dataset/resident/row-index.ts';
 import { sectionOf } from '../../src/dataset/resident/sections.ts';
 import { rowAt } from '../../src/dataset/row-runs.ts';
@@ -28,7 +28,6 @@ export async function inOrder(held: Holdings) {
     );
   const { places, events } = eventsInOrder(timeline.events);
   const positions = (rows: Int32Array) => Array.from(rows, (row) => places.get(row));
-  const total = totalsOf(standings);
   return {
     arrays: [...imageOf(held)].filter(([name]) => isOther(name)).map(([name, array]) => [name, [...array]]),
     records: [texts(records.users), texts(records.boards), texts(records.pins)],
@@ -42,10 +41,7 @@ export async function inOrder(held: Holdings) {
     people: boards.map((board) => rowsOf(visibility.boardPeople, board).toSorted()),
     byBoard: boards.map((board) => positions(rowsOf(byBoard, board))),
     byActor: users.map((user) => positions(rowsOf(byActor, user))),
-    totals: boards.map((board) => {
-      const { from, to } = sectionOf(standings.held.sections, board);
-      return Array.from({ length: to - from }, (_, at) => total(from + at));
-    }),
+    totals: await Promise.all(boards.map((board) => totalsOf(standings, board))),
     boardsByUser: users.map((user) => [...rowsOf(standings.held.boardsByUser, user)]),
   };
 }
@@ -67,18 +63,21 @@ function eventsInOrder({ runs, count, words }: EventRows) {
   };
 }
 
-/** The points total in a row, with its awards. */
-function totalsOf({ held }: PointsIndex) {
-  const { user, board, totalPoints, participationScore } = held.standings;
-  const { timestampMs, sums, offsets } = held.earnings.parts;
-  return (row: number) => {
-    const [from, to] = [offsets[row]!, offsets[row + 1]!];
-    const awards = [...timestampMs.subarray(from, to)].map((ms, at) => [ms, sums[from + at]]);
-    return {
-      ...{ user: user[row], board: board[row], total: totalPoints[row], score: participationScore[row] },
-      isImported: held.imported[row],
-      // The sums of awards of the same instant depend on their order; only the last one is used.
-      awards: awards.filter(([ms], at) => awards[at + 1]?.[0] !== ms),
-    };
-  };
+/** The points totals of a board, each with its entries. */
+async function totalsOf({ held }: PointsIndex, board: number) {
+  const { from, to } = sectionOf(held.sections, board);
+  const rows = Int32Array.from({ length: to - from }, (_, at) => from + at);
+  const { user, totalPoints, participationScore } = await readTotals(held, rows);
+  const { instantOrScore, sums, offsets } = held.earnings.parts;
+  const entriesOf = (row: number) =>
+    [...instantOrScore.subarray(offsets[row], offsets[row + 1])].map((value, at) => [
+      value,
+      sums[offsets[row]! + at],
+    ]);
+  return Array.from(rows, (row, at) => ({
+    ...{ user: user[at], total: totalPoints[at], score: participationScore[at] },
+    isImported: held.imported[row],
+    // The sums of awards of the same instant depend on their order; only the last one is used.
+    entries: entriesOf(row).filter(([value], place, all) => all[place + 1]?.[0] !== value),
+  }));
 }

@@ -22,7 +22,7 @@ const INTEGERS = [
   'awards offsets',
 ];
 const DOUBLES = [
-  ...['users created_ms', 'boards created_ms', 'points total', 'points score', 'awards time', 'awards sums'],
+  ...['users created_ms', 'boards created_ms', 'awards instants or scores', 'awards sums'],
   ...['kind', 'actor', 'owner', 'board', 'pin'].map((column) => `tally ${column} counts`),
 ];
 const TEXTS = [
@@ -31,7 +31,7 @@ const TEXTS = [
   ...['title', 'body', 'web_url', 'image_url', 'tags'].map((field) => `pins ${field}`),
 ];
 
-it('are those of format 2; increment the format in image-file.ts when they change', async (t) => {
+it('are those of format 3; increment the format in image-file.ts when they change', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'corkboard-image-'));
   t.after(() => rm(folder, { recursive: true }));
   const store = await openFolderStore(folder);

@@ -5,9 +5,8 @@
 import { inSlices, slice } from '../../system/time-slice.ts';
 import type { ChangedPairs } from '../changes.ts';
 import { joinIntegers } from '../columns.ts';
-import type { Standings } from '../query.ts';
 import type { EarningRows, StandingRows } from '../tables.ts';
-import { gather, standingsOf, type TotalsHeld } from './points-totals.ts';
+import { readTotals, standingsOf, type TotalsHeld } from './points-totals.ts';
 import { sectionOf } from './sections.ts';
 
 /** Pairs of the same board are at `[from, to)`. */
@@ -36,16 +35,13 @@ const TOTALS_AT_ONCE = 512;
 export async function totalsOfBoards(held: TotalsHeld, pairs: ChangedPairs): Promise<TotalsOfBoards> {
   const rows = await rowsKept(held, pairs);
   return {
-    standings: [await copiedTotals(held.standings, held.imported, rows), await changedTotals(pairs)],
+    standings: [await keptTotals(held, rows), await changedTotals(pairs)],
     earnings: earningsOf(held, rows, pairs),
   };
 }
 
 /** The rows of the boards, other than those of the pairs. */
-async function rowsKept(
-  { standings: { user }, sections }: TotalsHeld,
-  pairs: ChangedPairs,
-): Promise<Int32Array> {
+async function rowsKept({ pairs: { user }, sections }: TotalsHeld, pairs: ChangedPairs): Promise<Int32Array> {
   const parts: Int32Array[] = [];
   for (const { board, from, to } of runsOfBoards(pairs)) {
     if (slice.isOver()) await slice.pass();
@@ -61,13 +57,12 @@ async function rowsKept(
   return await joinIntegers(parts);
 }
 
-async function copiedTotals(from: Standings, imported: Uint8Array, rows: Int32Array): Promise<StandingRows> {
-  const copied = { ...standingsOf(rows.length), imported: new Uint8Array(rows.length) };
-  await inSlices(0, rows.length, (first, end) => {
-    gather(from, rows, copied, first, end);
-    for (let place = first; place < end; place++) copied.imported[place] = imported[rows[place]!]!;
+async function keptTotals(held: TotalsHeld, rows: Int32Array): Promise<StandingRows> {
+  const imported = new Uint8Array(rows.length);
+  await inSlices(0, rows.length, (from, to) => {
+    for (let place = from; place < to; place++) imported[place] = held.imported[rows[place]!]!;
   });
-  return copied;
+  return { ...(await readTotals(held, rows)), imported };
 }
 
 async function changedTotals(pairs: ChangedPairs): Promise<StandingRows> {
@@ -76,7 +71,18 @@ async function changedTotals(pairs: ChangedPairs): Promise<StandingRows> {
   await inSlices(0, places.length, (from, to) => {
     for (let place = from; place < to; place++) if (pairs.hasTotal[place] === 1) places[count++] = place;
   });
-  return await copiedTotals({ ...pairs, count: places.length }, pairs.imported, places.subarray(0, count));
+  const totals = { ...standingsOf(count), imported: new Uint8Array(count) };
+  await inSlices(0, count, (from, to) => {
+    for (let row = from; row < to; row++) {
+      const place = places[row]!;
+      totals.user[row] = pairs.user[place]!;
+      totals.board[row] = pairs.board[place]!;
+      totals.totalPoints[row] = pairs.totalPoints[place]!;
+      totals.participationScore[row] = pairs.participationScore[place]!;
+      totals.imported[row] = pairs.imported[place]!;
+    }
+  });
+  return totals;
 }
 
 function* earningsOf(held: TotalsHeld, rows: Int32Array, pairs: ChangedPairs): Generator<EarningRows, void> {
@@ -85,9 +91,12 @@ function* earningsOf(held: TotalsHeld, rows: Int32Array, pairs: ChangedPairs): G
   yield* pairs.earnings;
 }
 
-/** The points of each entry are the difference of two running sums. */
-function keptEarnings({ standings, earnings }: TotalsHeld, rows: Int32Array): EarningRows {
-  const { offsets, timestampMs, sums } = earnings.parts;
+/**
+ * The points of each entry are the difference of two running sums. The entries of imported points
+ * totals are among them; they are left out when the totals are put in order.
+ */
+function keptEarnings({ pairs, earnings }: TotalsHeld, rows: Int32Array): EarningRows {
+  const { offsets, instantOrScore, sums } = earnings.parts;
   const count = rows.reduce((sum, row) => sum + offsets[row + 1]! - offsets[row]!, 0);
   const kept = {
     board: new Int32Array(count),
@@ -98,9 +107,9 @@ function keptEarnings({ standings, earnings }: TotalsHeld, rows: Int32Array): Ea
   let at = 0;
   const copy = (row: number) => {
     for (let entry = offsets[row]!; entry < offsets[row + 1]!; entry++, at++) {
-      kept.board[at] = standings.board[row]!;
-      kept.user[at] = standings.user[row]!;
-      kept.timestampMs[at] = timestampMs[entry]!;
+      kept.board[at] = pairs.board[row]!;
+      kept.user[at] = pairs.user[row]!;
+      kept.timestampMs[at] = instantOrScore[entry]!;
       kept.points[at] = sums[entry]! - (entry === offsets[row]! ? 0 : sums[entry - 1]!);
     }
   };

@@ -44,21 +44,16 @@ export async function growPoints(
   return new PointsIndex(isMostlyInForce(grown) ? grown : await compact(grown));
 }
 
-type TotalColumns = Pick<TotalsHeld, 'standings' | 'imported' | 'earnings'>;
+type TotalColumns = Pick<TotalsHeld, 'pairs' | 'imported' | 'earnings'>;
 
 async function appendTotals(held: TotalColumns, added: TotalColumns): Promise<TotalColumns> {
-  const { standings: before, earnings } = held;
-  const { standings: after } = added;
   return {
-    standings: {
-      count: before.count + after.count,
-      user: await append(before.user, after.user),
-      board: await append(before.board, after.board),
-      totalPoints: await append(before.totalPoints, after.totalPoints),
-      participationScore: await append(before.participationScore, after.participationScore),
+    pairs: {
+      board: await append(held.pairs.board, added.pairs.board),
+      user: await append(held.pairs.user, added.pairs.user),
     },
     imported: await append(held.imported, added.imported),
-    earnings: await joinHistories(earnings, added.earnings),
+    earnings: await joinHistories(held.earnings, added.earnings),
   };
 }
 
@@ -67,17 +62,17 @@ async function joinHistories(before: AwardHistory, added: AwardHistory): Promise
   const first = from.offsets.length;
   const offsets = await extend(from.offsets, first + to.offsets.length - 1);
   for (let row = 1; row < to.offsets.length; row++)
-    offsets[first + row - 1] = from.timestampMs.length + to.offsets[row]!;
+    offsets[first + row - 1] = from.sums.length + to.offsets[row]!;
   return new AwardHistory({
     offsets,
-    timestampMs: await append(from.timestampMs, to.timestampMs),
+    instantOrScore: await append(from.instantOrScore, to.instantOrScore),
     sums: await append(from.sums, to.sums),
   });
 }
 
 /** The changed boards have the sections of `added`, behind the earlier rows. */
 async function moveSections(
-  { standings, sections }: TotalsHeld,
+  { pairs: { user }, sections }: TotalsHeld,
   added: Sections,
   changed: Int32Array,
   boards: number,
@@ -86,8 +81,8 @@ async function moveSections(
   await copyTo(starts, sections.starts, 0);
   await copyTo(ends, sections.ends, 0);
   for (const board of changed) {
-    starts[board] = standings.count + added.starts[board]!;
-    ends[board] = standings.count + added.ends[board]!;
+    starts[board] = user.length + added.starts[board]!;
+    ends[board] = user.length + added.ends[board]!;
   }
   return { starts, ends };
 }
@@ -129,7 +124,7 @@ const COMPARED_AT_ONCE = 8_192;
 /** Walks the users of a board before and after side by side: both ascend by id. */
 async function compareUsers(
   held: TotalsHeld,
-  { sections, standings: { user } }: Grown,
+  { sections, pairs: { user } }: Grown,
   { ranks }: IdIndex,
   board: number,
   { added, removed }: Readonly<Record<'added' | 'removed', Map<number, number[]>>>,
@@ -155,31 +150,28 @@ function addTo(lists: Map<number, number[]>, user: number, board: number): void 
   else list.push(board);
 }
 
-function isMostlyInForce({ sections, standings: { count } }: TotalsHeld): boolean {
-  return count - countRows(sections) <= Math.max(FEW_OUT_OF_DATE, MOST_OUT_OF_DATE * count);
+function isMostlyInForce({ sections, pairs: { user } }: TotalsHeld): boolean {
+  const { length } = user;
+  return length - countRows(sections) <= Math.max(FEW_OUT_OF_DATE, MOST_OUT_OF_DATE * length);
 }
 
 /** Copies the rows in force together, board by board. */
 async function compact(held: TotalsHeld): Promise<TotalsHeld> {
-  const { standings: before, sections, earnings } = held;
+  const { pairs, sections, earnings } = held;
   const edit = await keptRows(sections);
-  const standings = {
-    count: lengthAfter(edit),
-    user: await editInto(edit, before.user, Int32Array),
-    board: await editInto(edit, before.board, Int32Array),
-    totalPoints: await editInto(edit, before.totalPoints, Float64Array),
-    participationScore: await editInto(edit, before.participationScore, Float64Array),
-  };
-  const { offsets, timestampMs, sums } = earnings.parts;
+  const { offsets, instantOrScore, sums } = earnings.parts;
   const awards = keptRowsOf(edit, offsets);
   return {
     ...held,
-    standings,
+    pairs: {
+      board: await editInto(edit, pairs.board, Int32Array),
+      user: await editInto(edit, pairs.user, Int32Array),
+    },
     imported: await editInto(edit, held.imported, Uint8Array),
     sections: withoutGaps(sections),
     earnings: new AwardHistory({
       offsets: await keptOffsets(edit, offsets),
-      timestampMs: await editInto(awards, timestampMs, Float64Array),
+      instantOrScore: await editInto(awards, instantOrScore, Float64Array),
       sums: await editInto(awards, sums, Float64Array),
     }),
   };

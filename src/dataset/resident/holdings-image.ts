@@ -45,16 +45,14 @@ export function imageOf(holdings: Holdings): ImagePieces {
       [`tally ${column}`, tally[column].index] as const,
       [`tally ${column} counts`, tally[column].count] as const,
     ]),
-    ['points user', held.standings.user],
-    ['points board', held.standings.board],
-    ['points total', held.standings.totalPoints],
-    ['points score', held.standings.participationScore],
+    ['points user', held.pairs.user],
+    ['points board', held.pairs.board],
     ['points imported', held.imported],
     ['points of boards starts', held.sections.starts],
     ['points of boards ends', held.sections.ends],
     ...indexArrays('boards with points by user', held.boardsByUser),
     ['awards offsets', held.earnings.parts.offsets],
-    ['awards time', held.earnings.parts.timestampMs],
+    ['awards instants or scores', held.earnings.parts.instantOrScore],
     ['awards sums', held.earnings.parts.sums],
   ];
   return new Map(arrays);
@@ -160,16 +158,9 @@ function tallyOf(reader: ImageReader, { count }: EventRows): EventTally {
 }
 
 function pointsOf(reader: ImageReader, policy: string, ids: PointsIds): PointsIndex {
-  const user = reader.integers('points user');
   return new PointsIndex({
     ids,
-    standings: {
-      count: user.length,
-      user,
-      board: reader.integers('points board'),
-      totalPoints: reader.doubles('points total'),
-      participationScore: reader.doubles('points score'),
-    },
+    pairs: { user: reader.integers('points user'), board: reader.integers('points board') },
     imported: reader.flags('points imported'),
     sections: {
       starts: reader.integers('points of boards starts'),
@@ -178,7 +169,7 @@ function pointsOf(reader: ImageReader, policy: string, ids: PointsIds): PointsIn
     boardsByUser: indexOf(reader, 'boards with points by user'),
     earnings: new AwardHistory({
       offsets: reader.integers('awards offsets'),
-      timestampMs: reader.doubles('awards time'),
+      instantOrScore: reader.doubles('awards instants or scores'),
       sums: reader.doubles('awards sums'),
     }),
     policyOf: readPolicies(policy, ids.boards),

@@ -1,7 +1,7 @@
 /** Points totals in memory: the rows of each board, and how to find the one of a user. */
 import { inSlices } from '../../system/time-slice.ts';
 import { firstPlace } from '../first-place.ts';
-import type { Standings } from '../query.ts';
+import type { PairRows } from '../tables.ts';
 import type { IdIndex } from './id-index.ts';
 import { indexRows, orderRows, type RowIndex } from './row-index.ts';
 import { type Sections, sectionOf } from './sections.ts';
@@ -13,7 +13,8 @@ export interface PointsIds {
 
 export interface OrderedTotals {
   readonly ids: PointsIds;
-  readonly standings: Standings;
+  /** The board and the user of each row. */
+  readonly pairs: PairRows;
   /** By board, each ascending by user id. Rows outside all sections are out of date. */
   readonly sections: Sections;
   /**
@@ -24,7 +25,7 @@ export interface OrderedTotals {
 }
 
 export async function indexBoards(
-  { user, board }: Standings,
+  { user, board }: PairRows,
   { users, boards }: PointsIds,
 ): Promise<RowIndex> {
   const index = await indexRows(user, users.count);
@@ -39,13 +40,13 @@ export async function indexBoards(
 
 /** The row of the points total of a pair, or the one at which it would be inserted. */
 export function findTotal(
-  { standings, sections, ids }: Omit<OrderedTotals, 'boardsByUser'>,
+  { pairs, sections, ids }: Omit<OrderedTotals, 'boardsByUser'>,
   board: number,
   user: number,
 ): { readonly row: number; readonly isFound: boolean } {
   const { from, to } = sectionOf(sections, board);
   const { ranks } = ids.users;
   const rank = ranks[user]!;
-  const row = firstPlace(from, to, (place) => ranks[standings.user[place]!]! >= rank);
-  return { row, isFound: row < to && standings.user[row] === user };
+  const row = firstPlace(from, to, (place) => ranks[pairs.user[place]!]! >= rank);
+  return { row, isFound: row < to && pairs.user[row] === user };
 }

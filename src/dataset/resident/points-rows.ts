@@ -21,7 +21,7 @@ export async function* findPointsRows(
   view: View,
 ): AsyncGenerator<Int32Array, void> {
   const isSeen = seenIn(totals, asked, view);
-  const most = asked.limit ?? totals.standings.count;
+  const most = asked.limit ?? totals.pairs.user.length;
   const rows = new Int32Array(Math.min(ROWS_AT_ONCE, most));
   let looked = 0;
   let found = 0;
@@ -41,14 +41,14 @@ export async function* findPointsRows(
 }
 
 function seenIn(
-  { standings }: OrderedTotals,
+  { pairs }: OrderedTotals,
   { board }: RowsAsked,
   { boards, people }: View,
 ): (row: number) => boolean {
   return (row) =>
-    (boards === undefined || boards[standings.board[row]!] === 1) &&
-    (people === undefined || people[standings.user[row]!] === 1) &&
-    (board === undefined || standings.board[row] === board);
+    (boards === undefined || boards[pairs.board[row]!] === 1) &&
+    (people === undefined || people[pairs.user[row]!] === 1) &&
+    (board === undefined || pairs.board[row] === board);
 }
 
 /** The rows after a place. A board without such rows is one `undefined`, to check the clock. */
@@ -78,14 +78,14 @@ function* sectionsOf(
 }
 
 function positionedAfter(
-  { standings, ids: { users, boards } }: OrderedTotals,
+  { pairs, ids: { users, boards } }: OrderedTotals,
   { boardId, userId }: PointsStart,
 ): (row: number) => boolean {
   const nextBoard = boards.placeAfter(boardId);
   const nextUser = userId === undefined ? 0 : users.placeAfter(userId);
   const board = boards.find(boardId);
   return (row) =>
-    standings.board[row] === board
-      ? users.ranks[standings.user[row]!]! >= nextUser
-      : boards.ranks[standings.board[row]!]! >= nextBoard;
+    pairs.board[row] === board
+      ? users.ranks[pairs.user[row]!]! >= nextUser
+      : boards.ranks[pairs.board[row]!]! >= nextBoard;
 }

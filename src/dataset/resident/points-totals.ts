@@ -25,7 +25,8 @@ import type { View } from './scope-mask.ts';
 import { sectionOf } from './sections.ts';
 
 const NO_ONE: Standings = standingsOf(0);
-/** Sums between two checks of the clock; each sum takes two searches. */
+const NOTHING = { total: 0, score: 0 };
+/** Sums between two checks of the clock; a sum takes up to two searches. */
 const SUMS_AT_ONCE = 1_024;
 
 /** Sorts points totals and their awards. `policy` is the policy of the version as text. */
@@ -37,7 +38,7 @@ export async function orderStandings(
   policy: string,
 ): Promise<PointsIndex> {
   const totals = await orderTotals(parts, earned, { users, boards });
-  const boardsByUser = await indexBoards(totals.standings, totals.ids);
+  const boardsByUser = await indexBoards(totals.pairs, totals.ids);
   return new PointsIndex({ ...totals, boardsByUser, policyOf: readPolicies(policy, boards) });
 }
 
@@ -48,49 +49,63 @@ export async function orderTotals(
   ids: PointsIds,
 ): Promise<Omit<TotalsHeld, 'boardsByUser' | 'policyOf'>> {
   const { users, boards } = ids;
-  const { imported: flags, ...read } = await joinStandings(parts);
-  const byBoard = await indexRows(read.board, boards.count);
-  await orderRows(byBoard, (row) => users.ranks[read.user[row]!]!);
-  const standings = heldStandings(read.count);
+  const read = await joinStandings(parts);
+  const { offsets, rows } = await indexRows(read.board, boards.count);
+  await orderRows({ offsets, rows }, (row) => users.ranks[read.user[row]!]!);
+  const pairs = { board: growable(Int32Array, read.count), user: growable(Int32Array, read.count) };
   const imported = growable(Uint8Array, read.count);
+  let importedCount = 0;
   await inSlices(0, read.count, (from, to) => {
-    gather(read, byBoard.rows, standings, from, to);
-    for (let row = from; row < to; row++) imported[row] = flags[byBoard.rows[row]!]!;
+    for (let row = from; row < to; row++) {
+      pairs.board[row] = read.board[rows[row]!]!;
+      pairs.user[row] = read.user[rows[row]!]!;
+      imported[row] = read.imported[rows[row]!]!;
+      importedCount += imported[row]!;
+    }
   });
-  const { offsets } = byBoard;
   const sections = { starts: offsets.subarray(0, -1), ends: offsets.subarray(1) };
-  const ordered = { ids, standings, sections, imported };
-  return { ...ordered, earnings: await readEarnings(earned, ordered) };
+  const ordered = { ids, pairs, sections, imported };
+  const entries = [await importedEntries(read, rows, importedCount)];
+  for await (const batch of earned) {
+    if (slice.isOver()) await slice.pass();
+    entries.push(earnedEntries(batch, ordered));
+  }
+  return { ...ordered, earnings: await AwardHistory.of(entries, read.count) };
+}
+
+/** Of the imported points totals, of which there are `count`. Row `r` was read as row `rows[r]`. */
+async function importedEntries(read: StandingRows, rows: Int32Array, count: number): Promise<Earned> {
+  const row = new Int32Array(count);
+  const instantOrScore = new Float64Array(count);
+  const points = new Float64Array(count);
+  let entry = 0;
+  await inSlices(0, rows.length, (from, to) => {
+    for (let place = from; place < to; place++) {
+      if (read.imported[rows[place]!] !== 1) continue;
+      row[entry] = place;
+      instantOrScore[entry] = read.participationScore[rows[place]!]!;
+      points[entry++] = read.totalPoints[rows[place]!]!;
+    }
+  });
+  return { row, instantOrScore, points };
 }
 
 type TotalsSearched = Omit<OrderedTotals, 'boardsByUser'> & Pick<TotalsHeld, 'imported'>;
 
-async function readEarnings(
-  earned: AsyncIterable<EarningRows> | Iterable<EarningRows>,
-  totals: TotalsSearched,
-): Promise<AwardHistory> {
-  const parts: Earned[] = [];
-  for await (const batch of earned) {
-    if (slice.isOver()) await slice.pass();
-    parts.push(earnedOf(batch, totals));
-  }
-  return await AwardHistory.of(parts, totals.standings.count);
-}
-
 /** Leaves out the rows of users who have no points total on the board, or an imported one. */
-function earnedOf({ board, user, timestampMs, points }: EarningRows, totals: TotalsSearched): Earned {
-  const standing: number[] = [];
-  const rows: number[] = [];
-  for (let row = 0; row < board.length; row++) {
-    const total = findTotal(totals, board[row]!, user[row]!);
+function earnedEntries({ board, user, timestampMs, points }: EarningRows, totals: TotalsSearched): Earned {
+  const row: number[] = [];
+  const entries: number[] = [];
+  for (let entry = 0; entry < board.length; entry++) {
+    const total = findTotal(totals, board[entry]!, user[entry]!);
     if (!total.isFound || totals.imported[total.row] === 1) continue;
-    standing.push(total.row);
-    rows.push(row);
+    row.push(total.row);
+    entries.push(entry);
   }
   return {
-    standing: Int32Array.from(standing),
-    timestampMs: Float64Array.from(rows, (row) => timestampMs[row]!),
-    points: Float64Array.from(rows, (row) => points[row]!),
+    row: Int32Array.from(row),
+    instantOrScore: Float64Array.from(entries, (entry) => timestampMs[entry]!),
+    points: Float64Array.from(entries, (entry) => points[entry]!),
   };
 }
 
@@ -108,6 +123,7 @@ export function readPolicies(text: string, boards: IdIndex): (board: number) => 
 export interface TotalsHeld extends OrderedTotals {
   /** By row: 1 if the points total is imported. */
   readonly imported: Uint8Array;
+  /** By row. Totals and scores are computed from these. */
   readonly earnings: AwardHistory;
   readonly policyOf: (board: number) => BoardPolicy;
 }
@@ -152,11 +168,9 @@ export class PointsIndex {
     range: TimeRange,
     isWithin: (board: number) => Promise<boolean>,
   ): Promise<Standings> {
-    const standings = standingsOf(rows.length);
-    await inSlices(0, rows.length, (from, to) => gather(this.held.standings, rows, standings, from, to));
-    if (isBounded(range))
-      await this.#cutToRange(standings, rows, range, await this.#importedWithin(rows, isWithin));
-    return standings;
+    if (!isBounded(range)) return await readTotals(this.held, rows);
+    const within = await this.#importedWithin(rows, isWithin);
+    return await readTotals(this.held, rows, range, (board) => within.has(board));
   }
 
   /**
@@ -167,11 +181,11 @@ export class PointsIndex {
     rows: Int32Array,
     isWithin: (board: number) => Promise<boolean>,
   ): Promise<ReadonlySet<number>> {
-    const { standings, imported } = this.held;
+    const { pairs, imported } = this.held;
     const boards = new Set<number>();
     await inSlices(0, rows.length, (from, to) => {
       for (let place = from; place < to; place++) {
-        if (imported[rows[place]!] === 1) boards.add(standings.board[rows[place]!]!);
+        if (imported[rows[place]!] === 1) boards.add(pairs.board[rows[place]!]!);
       }
     });
     for (const board of boards) if (!(await isWithin(board))) boards.delete(board);
@@ -180,7 +194,7 @@ export class PointsIndex {
 
   /** The rows inside the scope. */
   async #rowsOf(of: StandingsQuery['of'], { boards, people }: View): Promise<Int32Array> {
-    const { standings, boardsByUser, sections } = this.held;
+    const { pairs, boardsByUser, sections } = this.held;
     const ofUser = 'user' in of ? rowsOf(boardsByUser, of.user) : undefined;
     const { from, to } = 'board' in of ? sectionOf(sections, of.board) : { from: 0, to: ofUser!.length };
     const found = new Int32Array(to - from);
@@ -188,34 +202,12 @@ export class PointsIndex {
     await inSlices(from, to, (first, end) => {
       for (let place = first; place < end; place++) {
         const row = 'board' in of ? place : findTotal(this.held, ofUser![place]!, of.user).row;
-        if (boards !== undefined && boards[standings.board[row]!] !== 1) continue;
-        if (people !== undefined && people[standings.user[row]!] !== 1) continue;
+        if (boards !== undefined && boards[pairs.board[row]!] !== 1) continue;
+        if (people !== undefined && people[pairs.user[row]!] !== 1) continue;
         found[count++] = row;
       }
     });
     return found.subarray(0, count);
-  }
-
-  /**
-   * Imported points totals are kept only on the boards in `within`; elsewhere they become 0,
-   * because no awards are held for them.
-   */
-  async #cutToRange(
-    standings: Standings,
-    rows: Int32Array,
-    range: TimeRange,
-    within: ReadonlySet<number>,
-  ): Promise<void> {
-    const { earnings, imported, policyOf } = this.held;
-    const sum = (from: number, to: number) => {
-      for (let place = from; place < to; place++) {
-        if (imported[rows[place]!] === 1 && within.has(standings.board[place]!)) continue;
-        const total = totalPoints(earnings.sum(rows[place]!, range), 0);
-        standings.totalPoints[place] = total;
-        standings.participationScore[place] = participationScore(policyOf(standings.board[place]!), total);
-      }
-    };
-    await inSlices(0, rows.length, sum, SUMS_AT_ONCE);
   }
 }
 
@@ -228,14 +220,35 @@ function rememberLatest(isWithin: (board: number) => Promise<boolean>): (board: 
   };
 }
 
-function heldStandings(count: number): Standings {
-  return {
-    count,
-    user: growable(Int32Array, count),
-    board: growable(Int32Array, count),
-    totalPoints: growable(Float64Array, count),
-    participationScore: growable(Float64Array, count),
+/**
+ * The points totals in these rows. Imported ones have no dates by which a range could divide them:
+ * they are 0 on boards for which `countsImported` is false (decision 71).
+ */
+export async function readTotals(
+  { pairs, imported, earnings, policyOf }: Omit<TotalsHeld, 'boardsByUser'>,
+  rows: Int32Array,
+  range: TimeRange = {},
+  countsImported: (board: number) => boolean = () => true,
+): Promise<Standings> {
+  const standings = standingsOf(rows.length);
+  const read = (row: number, board: number) => {
+    if (imported[row] === 1) return countsImported(board) ? earnings.imported(row) : NOTHING;
+    const total = totalPoints(earnings.sum(row, range), 0);
+    return { total, score: participationScore(policyOf(board), total) };
   };
+  const fill = (from: number, to: number) => {
+    for (let place = from; place < to; place++) {
+      const row = rows[place]!;
+      const board = pairs.board[row]!;
+      const { total, score } = read(row, board);
+      standings.user[place] = pairs.user[row]!;
+      standings.board[place] = board;
+      standings.totalPoints[place] = total;
+      standings.participationScore[place] = score;
+    }
+  };
+  await inSlices(0, rows.length, fill, SUMS_AT_ONCE);
+  return standings;
 }
 
 export function standingsOf(count: number): Standings {
@@ -248,9 +261,7 @@ export function standingsOf(count: number): Standings {
   };
 }
 
-async function joinStandings(
-  parts: readonly StandingRows[],
-): Promise<Standings & Pick<TotalsHeld, 'imported'>> {
+async function joinStandings(parts: readonly StandingRows[]): Promise<StandingRows> {
   return {
     count: parts.reduce((sum, part) => sum + part.count, 0),
     user: await joinIntegers(parts.map((part) => part.user)),
@@ -259,21 +270,4 @@ async function joinStandings(
     participationScore: await joinDoubles(parts.map((part) => part.participationScore)),
     imported: await joinFlags(parts.map(({ imported }) => imported)),
   };
-}
-
-/** Copies the rows listed at `[from, to)` of `rows` to the same positions of `target`. */
-export function gather(
-  source: Standings,
-  rows: Int32Array,
-  target: Standings,
-  from: number,
-  to: number,
-): void {
-  for (let place = from; place < to; place++) {
-    const row = rows[place]!;
-    target.user[place] = source.user[row]!;
-    target.board[place] = source.board[row]!;
-    target.totalPoints[place] = source.totalPoints[row]!;
-    target.participationScore[place] = source.participationScore[row]!;
-  }
 }
