@@ -1,34 +1,46 @@
 /**
- * Many events in memory, row by row. The fields of one event lie in one or two cache lines; in
- * columns they would lie in seven, each in a different page. Gathering scattered events that have
- * not been read lately is therefore more than twice as fast. The typed arrays are over shared
- * memory, so a different thread can read them without a copy.
+ * Many events in memory, row by row. The fields of one event lie in one cache line, or in two if
+ * the array is not aligned to rows; in columns they would lie in seven, each in a different page.
+ * Gathering scattered events that have not been read lately is therefore more than twice as fast.
+ * The typed arrays are over shared memory, so a different thread can read them without a copy.
  */
+import type { Dataset } from './dataset.ts';
 import type { EventBatch } from './query.ts';
 import { IN_ORDER, insertRows, type RowRuns } from './row-runs.ts';
 import { extend, growableMemory } from './shared-arrays.ts';
 
-/**
- * A row takes 40 bytes. The 64-bit fields come first, so that they are aligned; one word is unused.
- */
-export const ROW_WORDS = 10;
+/** A row takes 32 bytes. The instant comes first, so that it is aligned. */
+export const ROW_WORDS = 8;
 const ROW_DOUBLES = ROW_WORDS / 2;
+const ROW_HALVES = ROW_WORDS * 2;
 const ROW_BYTES = ROW_WORDS * Int32Array.BYTES_PER_ELEMENT;
 
-/** Offsets of the fields in a row: the first two in doubles, the others in 32-bit words. */
-const TIMESTAMP_MS = 0;
-const SEQUENCE = 1;
-const KIND = 4;
-const ACTOR = 5;
-const OWNER = 6;
-const BOARD = 7;
-const PIN = 8;
+/** Offsets of the fields in a row, in 32-bit words unless the name says otherwise. */
+const TIMESTAMP_DOUBLE = 0;
+const SEQUENCE_LOW = 2;
+const SEQUENCE_HIGH_HALF = 6;
+const KIND_HALF = 7;
+const ACTOR = 4;
+const OWNER = 5;
+const BOARD = 6;
+const PIN = 7;
 
-/** `words` and `doubles` are views of the same memory. `runs`: the order of the timeline. */
+const LOW_RANGE = 2 ** 32;
+const HALF_RANGE = 2 ** 16;
+
+/** Whether rows have room for the kinds and sequences of a version: 16 and 48 bits. */
+export function fitsRows({ kinds, lastSequence }: Pick<Dataset, 'kinds' | 'lastSequence'>): boolean {
+  return kinds.length <= HALF_RANGE && lastSequence < HALF_RANGE * LOW_RANGE;
+}
+
+/**
+ * `words`, `halves` and `doubles` are views of the same memory. `runs`: the order of the timeline.
+ */
 export interface EventRows {
   readonly count: number;
   readonly runs: RowRuns;
   readonly words: Int32Array;
+  readonly halves: Uint16Array;
   readonly doubles: Float64Array;
 }
 
@@ -39,8 +51,10 @@ export function makeEventRows(count: number): EventRows {
 
 /** Rows that `words` holds completely. */
 export function eventRowsOf(words: Int32Array, runs = IN_ORDER): EventRows {
-  const doubles = new Float64Array(words.buffer, words.byteOffset, words.length / 2);
-  return { count: words.length / ROW_WORDS, runs, words, doubles };
+  const { buffer, byteOffset, length } = words;
+  const halves = new Uint16Array(buffer, byteOffset, length * 2);
+  const doubles = new Float64Array(buffer, byteOffset, length / 2);
+  return { count: length / ROW_WORDS, runs, words, halves, doubles };
 }
 
 /**
@@ -59,14 +73,18 @@ export async function addEventRows(
   return extended;
 }
 
-/** Writes a batch to the rows from `at` on; there must be enough rows. */
-export function setEventRows({ words, doubles }: EventRows, batch: EventBatch, at: number): void {
+/**
+ * Writes a batch to the rows from `at` on; there must be enough rows. Typed arrays keep the lowest
+ * bits of an integer.
+ */
+export function setEventRows({ words, halves, doubles }: EventRows, batch: EventBatch, at: number): void {
   for (let row = 0; row < batch.count; row++) {
-    const double = (at + row) * ROW_DOUBLES;
     const word = (at + row) * ROW_WORDS;
-    doubles[double + TIMESTAMP_MS] = batch.timestampMs[row]!;
-    doubles[double + SEQUENCE] = batch.sequence[row]!;
-    words[word + KIND] = batch.kind[row]!;
+    const half = (at + row) * ROW_HALVES;
+    doubles[(at + row) * ROW_DOUBLES + TIMESTAMP_DOUBLE] = batch.timestampMs[row]!;
+    words[word + SEQUENCE_LOW] = batch.sequence[row]!;
+    halves[half + SEQUENCE_HIGH_HALF] = batch.sequence[row]! / LOW_RANGE;
+    halves[half + KIND_HALF] = batch.kind[row]!;
     words[word + ACTOR] = batch.actor[row]!;
     words[word + OWNER] = batch.owner[row]!;
     words[word + BOARD] = batch.board[row]!;
@@ -77,15 +95,16 @@ export function setEventRows({ words, doubles }: EventRows, batch: EventBatch, a
 // The fields of one row: `timestampOf` in Unix milliseconds, the others as in `EventBatch`.
 
 export function timestampOf({ doubles }: EventRows, row: number): number {
-  return doubles[row * ROW_DOUBLES + TIMESTAMP_MS]!;
+  return doubles[row * ROW_DOUBLES + TIMESTAMP_DOUBLE]!;
 }
 
-export function sequenceOf({ doubles }: EventRows, row: number): number {
-  return doubles[row * ROW_DOUBLES + SEQUENCE]!;
+export function sequenceOf({ words, halves }: EventRows, row: number): number {
+  const low = words[row * ROW_WORDS + SEQUENCE_LOW]! >>> 0;
+  return halves[row * ROW_HALVES + SEQUENCE_HIGH_HALF]! * LOW_RANGE + low;
 }
 
-export function kindOf({ words }: EventRows, row: number): number {
-  return words[row * ROW_WORDS + KIND]!;
+export function kindOf({ halves }: EventRows, row: number): number {
+  return halves[row * ROW_HALVES + KIND_HALF]!;
 }
 
 export function actorOf({ words }: EventRows, row: number): number {
@@ -105,34 +124,32 @@ export function pinOf({ words }: EventRows, row: number): number {
 }
 
 /**
- * Events whose columns need not be copied: the values of event `i` are at `i * stride`, and its
- * instant is at `i * instantStride`. Their other fields are as in `EventBatch`.
+ * Events whose columns need not be copied: the values of event `i` are at `i * stride`, but its
+ * kind at `i * kindStride` and its instant at `i * instantStride`. Their other fields are as in
+ * `EventBatch`.
  */
-export interface EventView
-  extends Pick<EventBatch, 'count' | 'kind' | 'actor' | 'board' | 'pin' | 'timestampMs'> {
+export interface EventView extends Pick<EventBatch, 'count' | 'actor' | 'board' | 'pin' | 'timestampMs'> {
   readonly stride: number;
+  readonly kindStride: number;
+  readonly kind: Int32Array | Uint16Array;
   readonly instantStride: number;
 }
 
 /** Rows `[from, to)` where they are. */
-export function viewRows({ words, doubles }: EventRows, from: number, to: number): EventView {
+export function viewRows({ words, halves, doubles }: EventRows, from: number, to: number): EventView {
   const column = (field: number) => words.subarray(from * ROW_WORDS + field, to * ROW_WORDS);
   return {
     count: to - from,
-    ...{
-      stride: ROW_WORDS,
-      kind: column(KIND),
-      actor: column(ACTOR),
-      board: column(BOARD),
-      pin: column(PIN),
-    },
+    ...{ stride: ROW_WORDS, actor: column(ACTOR), board: column(BOARD), pin: column(PIN) },
+    kindStride: ROW_HALVES,
+    kind: halves.subarray(from * ROW_HALVES + KIND_HALF, to * ROW_HALVES),
     instantStride: ROW_DOUBLES,
-    timestampMs: doubles.subarray(from * ROW_DOUBLES + TIMESTAMP_MS, to * ROW_DOUBLES),
+    timestampMs: doubles.subarray(from * ROW_DOUBLES + TIMESTAMP_DOUBLE, to * ROW_DOUBLES),
   };
 }
 
 export function viewOfBatch(batch: EventBatch): EventView {
-  return { ...batch, stride: 1, instantStride: 1 };
+  return { ...batch, stride: 1, kindStride: 1, instantStride: 1 };
 }
 
 /** One field of all rows; the value of row `r` is at `r * ROW_WORDS`. */
@@ -142,6 +159,9 @@ export function fieldOf({ words }: EventRows, field: 'actor' | 'board'): Int32Ar
 
 type Writable<Batch> = { -readonly [Field in keyof Batch]: Batch[Field] };
 
+/** Two columns of doubles and five of words. */
+const COLUMN_BYTES = 2 * 8 + 5 * 4;
+
 /** Columns into which rows are gathered. */
 export class BatchMemory {
   readonly #batch: Writable<EventBatch>;
@@ -150,20 +170,15 @@ export class BatchMemory {
 
   /** `capacity` is in rows. */
   constructor(capacity: number) {
-    // The columns have the order of the fields of a row, so that the same offsets serve for both.
-    // They share one allocation, because for few rows several would take longer than the gathering.
-    const memory = new ArrayBuffer(capacity * ROW_BYTES);
+    // The columns share one allocation, because for few rows several would take longer than the
+    // gathering. Those of doubles come first, so that they are aligned.
+    const memory = new ArrayBuffer(capacity * COLUMN_BYTES);
     const doubles = (place: number) => new Float64Array(memory, place * capacity * 8, capacity);
-    const words = (place: number) => new Int32Array(memory, place * capacity * 4, capacity);
+    const words = (place: number) => new Int32Array(memory, (16 + place * 4) * capacity, capacity);
     this.#batch = {
       count: 0,
-      timestampMs: doubles(TIMESTAMP_MS),
-      sequence: doubles(SEQUENCE),
-      kind: words(KIND),
-      actor: words(ACTOR),
-      owner: words(OWNER),
-      board: words(BOARD),
-      pin: words(PIN),
+      ...{ timestampMs: doubles(0), sequence: doubles(1) },
+      ...{ kind: words(0), actor: words(1), owner: words(2), board: words(3), pin: words(4) },
     };
   }
 
@@ -196,45 +211,40 @@ export class BatchMemory {
    */
   touch({ words }: EventRows, rows: Int32Array, from: number, to: number): void {
     let touched = 0;
-    for (let at = from; at < to; at++) {
-      const word = rows[at]! * ROW_WORDS;
-      touched |= words[word]! | words[word + ROW_WORDS - 1]!;
-    }
+    for (let at = from; at < to; at++) touched |= words[rows[at]! * ROW_WORDS]!;
     this.touched = touched;
   }
 
   /** Adds a row; there must be room for it. */
-  add({ words, doubles }: EventRows, row: number): void {
+  add(rows: EventRows, row: number): void {
     const batch = this.#batch;
     const at = batch.count++;
-    const double = row * ROW_DOUBLES;
-    const word = row * ROW_WORDS;
-    batch.timestampMs[at] = doubles[double + TIMESTAMP_MS]!;
-    batch.sequence[at] = doubles[double + SEQUENCE]!;
-    batch.kind[at] = words[word + KIND]!;
-    batch.actor[at] = words[word + ACTOR]!;
-    batch.owner[at] = words[word + OWNER]!;
-    batch.board[at] = words[word + BOARD]!;
-    batch.pin[at] = words[word + PIN]!;
+    batch.timestampMs[at] = timestampOf(rows, row);
+    batch.sequence[at] = sequenceOf(rows, row);
+    batch.kind[at] = kindOf(rows, row);
+    batch.actor[at] = actorOf(rows, row);
+    batch.owner[at] = ownerOf(rows, row);
+    batch.board[at] = boardOf(rows, row);
+    batch.pin[at] = pinOf(rows, row);
   }
 
   /**
    * Adds rows `[from, to)`; there must be room for them. Twice as fast as adding them one by one.
    */
-  addRange({ words, doubles }: EventRows, from: number, to: number): void {
+  addRange({ words, halves, doubles }: EventRows, from: number, to: number): void {
     const { count, timestampMs, sequence, kind, actor, owner, board, pin } = this.#batch;
-    let double = from * ROW_DOUBLES;
-    let word = from * ROW_WORDS;
+    let [double, word, half] = [from * ROW_DOUBLES, from * ROW_WORDS, from * ROW_HALVES];
     for (let at = count; at < count + to - from; at++) {
-      timestampMs[at] = doubles[double + TIMESTAMP_MS]!;
-      sequence[at] = doubles[double + SEQUENCE]!;
-      kind[at] = words[word + KIND]!;
+      timestampMs[at] = doubles[double + TIMESTAMP_DOUBLE]!;
+      sequence[at] = halves[half + SEQUENCE_HIGH_HALF]! * LOW_RANGE + (words[word + SEQUENCE_LOW]! >>> 0);
+      kind[at] = halves[half + KIND_HALF]!;
       actor[at] = words[word + ACTOR]!;
       owner[at] = words[word + OWNER]!;
       board[at] = words[word + BOARD]!;
       pin[at] = words[word + PIN]!;
       double += ROW_DOUBLES;
       word += ROW_WORDS;
+      half += ROW_HALVES;
     }
     this.#batch.count += to - from;
   }

@@ -40,9 +40,9 @@ class HeatMap implements RunningCount<Float64Array> {
     this.#clock = new Clock(zone);
   }
 
-  see({ count, stride, instantStride, kind, timestampMs }: EventView): void {
+  see({ count, kindStride, instantStride, kind, timestampMs }: EventView): void {
     for (let row = 0; row < count; row++) {
-      if (this.#wanted[kind[row * stride]!] === 0) continue;
+      if (this.#wanted[kind[row * kindStride]!] === 0) continue;
       const ms = timestampMs[row * instantStride]!;
       if (!(ms >= this.#fromMs && ms < this.#toMs)) this.#enter(ms);
       this.#counts[this.#hour]! += 1;

@@ -72,11 +72,12 @@ export const OVERVIEW: Counter<OverviewInput, OverviewPart> = {
     let firstMs: number | undefined;
     let lastMs: number | undefined;
     return {
-      see({ count, stride, instantStride, kind, actor, board, pin, timestampMs }) {
+      see({ count, stride, kindStride, instantStride, kind, actor, board, pin, timestampMs }) {
         for (let row = 0; row < count; row++) {
           const at = row * stride;
-          if (wanted[kind[at]!] === 0) continue;
-          ofKind[kind[at]!]! += 1;
+          const index = kind[row * kindStride]!;
+          if (wanted[index] === 0) continue;
+          ofKind[index]! += 1;
           people.add(actor[at]!);
           boards.add(board[at]!);
           if (pin[at]! >= 0) pins.add(pin[at]!);

@@ -81,14 +81,15 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
     const from = this.#seeBefore(view);
     const { wanted, column, groupOf } = this.#input;
     const [series, actors] = [this.#series, this.#actors];
-    const { count, stride, instantStride, kind, actor, timestampMs, [column]: values } = view;
+    const { count, stride, kindStride, instantStride, kind, actor, timestampMs, [column]: values } = view;
+    const valueStride = column === 'kind' ? kindStride : stride;
     for (let row = from; row < count; row++) {
-      const at = row * stride;
-      if (wanted[kind[at]!] === 0) continue;
+      if (wanted[kind[row * kindStride]!] === 0) continue;
       const ms = timestampMs[row * instantStride]!;
       if (ms >= this.#endMs) this.#enter(ms);
-      series.add(groupOf[values[at]!]!);
-      if (actors.add(actor[at]!)) this.#meet(actor[at]!);
+      series.add(groupOf[values[row * valueStride]!]!);
+      const person = actor[row * stride]!;
+      if (actors.add(person)) this.#meet(person);
     }
     series.refuseTooMany(this.#periods.startsMs.length);
   }
@@ -104,14 +105,14 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
   }
 
   /** Adds the periods of those events that count and are not before `fromMs`. */
-  async #reachAll({ count, stride, instantStride, kind, timestampMs }: EventView): Promise<void> {
+  async #reachAll({ count, kindStride, instantStride, kind, timestampMs }: EventView): Promise<void> {
     const { wanted, fromMs } = this.#input;
     const msAt = (row: number) => timestampMs[row * instantStride]!;
     let last = count - 1;
-    while (last >= 0 && wanted[kind[last * stride]!] === 0) last -= 1;
+    while (last >= 0 && wanted[kind[last * kindStride]!] === 0) last -= 1;
     if (last < 0 || msAt(last) < Math.max(fromMs, this.#periods.endMs)) return;
     let first = 0;
-    while (wanted[kind[first * stride]!] === 0 || msAt(first) < fromMs) first += 1;
+    while (wanted[kind[first * kindStride]!] === 0 || msAt(first) < fromMs) first += 1;
     await this.#periods.reach(msAt(first));
     await this.#periods.reach(msAt(last));
     while (this.#people.length < this.#periods.startsMs.length) {
@@ -121,12 +122,11 @@ class PeriodsCounting implements RunningCount<PeriodsPart> {
   }
 
   /** Notes the actors of the events before `fromMs`. Returns the number of these events. */
-  #seeBefore({ count, stride, instantStride, kind, actor, timestampMs }: EventView): number {
+  #seeBefore({ count, stride, kindStride, instantStride, kind, actor, timestampMs }: EventView): number {
     const { wanted, fromMs } = this.#input;
     let row = 0;
     for (; row < count && timestampMs[row * instantStride]! < fromMs; row++) {
-      const at = row * stride;
-      if (wanted[kind[at]!] === 1 && this.#isNew(actor[at]!)) this.#knownBefore += 1;
+      if (wanted[kind[row * kindStride]!] === 1 && this.#isNew(actor[row * stride]!)) this.#knownBefore += 1;
     }
     return row;
   }

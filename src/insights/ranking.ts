@@ -74,9 +74,9 @@ export const OCCURRENCES: Counter<ColumnInput, Float64Array> = {
   start({ by, size, wanted }) {
     const events = new Float64Array(size);
     return {
-      see({ count, stride, kind, [by]: values }) {
-        for (let at = 0; at < count * stride; at += stride) {
-          if (wanted[kind[at]!] === 1) events[values[at]!]! += 1;
+      see({ count, stride, kindStride, kind, [by]: values }) {
+        for (let row = 0; row < count; row++) {
+          if (wanted[kind[row * kindStride]!] === 1) events[values[row * stride]!]! += 1;
         }
       },
       end: () => events,
@@ -133,10 +133,10 @@ export const LATEST: Counter<ColumnInput, Float64Array> = {
   start({ by, size, wanted }) {
     const lastMs = new Float64Array(size).fill(Number.NEGATIVE_INFINITY);
     return {
-      see({ count, stride, instantStride, kind, timestampMs, [by]: values }) {
+      see({ count, stride, kindStride, instantStride, kind, timestampMs, [by]: values }) {
         for (let row = 0; row < count; row++) {
-          const at = row * stride;
-          if (wanted[kind[at]!] === 1) lastMs[values[at]!] = timestampMs[row * instantStride]!;
+          if (wanted[kind[row * kindStride]!] === 0) continue;
+          lastMs[values[row * stride]!] = timestampMs[row * instantStride]!;
         }
       },
       end: () => lastMs,
@@ -347,12 +347,12 @@ export const VALUES: Counter<ValuesInput, ValuesPart> = {
       ends[place] = distinct.keepNew(listed, starts[place]!, ends[place]!);
     };
     return {
-      see({ count, stride, instantStride, kind, timestampMs, [by]: ranked, [other]: values }) {
+      see({ count, stride, kindStride, instantStride, kind, timestampMs, [by]: ranked, [other]: values }) {
         for (let row = 0; row < count; row++) {
           const at = row * stride;
           const index = ranked[at]!;
           if (index < 0 || !toLookUp.has(index)) continue;
-          if (wanted[kind[at]!] === 0) continue;
+          if (wanted[kind[row * kindStride]!] === 0) continue;
           const place = placeOf[index]! - 1;
           lastMs[place] = timestampMs[row * instantStride]!;
           if (ends[place] === starts[place + 1]) thin(place);

@@ -3,10 +3,10 @@ import type { Counts } from '../dataset/dataset.ts';
 import { freeMemory, machineMemory } from '../system/machine-memory.ts';
 
 /**
- * 48 for the row and the two indexes; the rest for a user who is new on the board (4 in its list of
- * users, 17 for a points total) and for an award that counts (16). Most events need only the 48.
+ * 40 for the row and the two indexes; the rest for a user who is new on the board (4 in its list of
+ * users, 17 for a points total) and for an award that counts (16). Most events need only the 40.
  */
-const EVENT_BYTES = 85;
+const EVENT_BYTES = 77;
 /**
  * Id, creation time, offsets of texts, positions in three indexes, and the value of an LMS property
  * or the LTI and course ids.

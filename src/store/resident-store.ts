@@ -1,5 +1,6 @@
 /** A store whose datasets are loaded into memory when they are opened, as long as they fit. */
 import type { Counts, Dataset } from '../dataset/dataset.ts';
+import { fitsRows } from '../dataset/event-rows.ts';
 import type { ResidentDataset } from '../dataset/resident/dataset.ts';
 import { heldBytes } from '../dataset/resident/holdings-image.ts';
 import { growDataset, loadDataset } from '../dataset/resident/load.ts';
@@ -69,8 +70,9 @@ class ResidentStore implements Store {
 
   /** Loads the dataset into memory, or returns it unchanged if it does not fit. */
   async #keep(name: string, stored: Dataset | undefined): Promise<Dataset | undefined> {
+    if (stored === undefined || !fitsRows(stored)) return stored;
     // The length of the texts need not be known.
-    if (stored === undefined || this.#limitBytes === 0) return stored;
+    if (this.#limitBytes === 0) return stored;
     let share: MemoryShare | undefined;
     try {
       share = { organization: await this.#identity(name), bytes: 0 };

@@ -9,6 +9,7 @@ import { before, describe, it } from 'node:test';
 import { DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
 import type { Dataset } from '../../src/dataset/dataset.ts';
+import { ROW_WORDS } from '../../src/dataset/event-rows.ts';
 import type { Image, ImagePieces } from '../../src/dataset/image.ts';
 import type { ResidentDataset } from '../../src/dataset/resident/dataset.ts';
 import { holdingsOf, imageOf } from '../../src/dataset/resident/holdings-image.ts';
@@ -183,7 +184,7 @@ describe('a version in memory that was made from an earlier one', () => {
     const eventsAt = (timestampMs: number, count: number) => ({
       events: Array.from({ length: count }, (_, at) => ({ ...EVENT, timestampMs: timestampMs + at })),
     });
-    const many = Math.ceil(LEAST_GROWABLE_BYTES / 40);
+    const many = Math.ceil(LEAST_GROWABLE_BYTES / (4 * ROW_WORDS));
     await publishRecords(store, name, WORLD);
     await publishRecords(store, name, eventsAt(10_000, many));
     const opened = [await openWhole(name)];

@@ -31,7 +31,7 @@ const TEXTS = [
   ...['title', 'body', 'web_url', 'image_url', 'tags'].map((field) => `pins ${field}`),
 ];
 
-it('are those of format 3; increment the format in image-file.ts when they change', async (t) => {
+it('are those of format 4; increment the format in image-file.ts when they change', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'corkboard-image-'));
   t.after(() => rm(folder, { recursive: true }));
   const store = await openFolderStore(folder);

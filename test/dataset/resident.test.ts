@@ -83,6 +83,17 @@ describe('the limit of resident datasets', () => {
     assert.equal((await eventsInWords(larger)).length, 6);
   });
 
+  it('reads a version from the store that has more kinds than fit a row', async () => {
+    await prepare(Number.POSITIVE_INFINITY, 'acme');
+    assert.ok(isResident(await open('acme')));
+    const [event] = WORLD.events!;
+    const events = Array.from({ length: 65_536 }, (_, at) => ({ ...event!, action: `action ${at}` }));
+    await publishRecords(store, 'acme', { events });
+    const dataset = await open('acme');
+    assert.ok(!isResident(dataset));
+    assert.equal(dataset.counts.events, WORLD.events!.length + events.length);
+  });
+
   it('counts the size of loaded datasets and the estimate of the next one; closing a dataset frees its share', async () => {
     await prepare(held + estimated, 'one', 'two', 'three');
     const [one, two, three] = [await open('one'), await open('two'), await open('three')];

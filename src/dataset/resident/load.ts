@@ -22,9 +22,9 @@ type Registers = Omit<Holdings, 'timeline' | 'sizes' | 'tally'>;
 const ALL = { scope: FULL_SCOPE, range: {} };
 
 /**
- * Loads the version into memory, from its image if there is one. The returned dataset takes
- * ownership of `stored`: closing it calls `onClose` and closes `stored`. If loading throws, the
- * caller still owns `stored`.
+ * Loads the version into memory, from its image if there is one; `fitsRows` must be true of it. The
+ * returned dataset takes ownership of `stored`: closing it calls `onClose` and closes `stored`. If
+ * loading throws, the caller still owns `stored`.
  */
 export async function loadDataset(stored: Dataset, onClose: () => void): Promise<ResidentDataset> {
   const image = await stored.image?.read();

@@ -22,7 +22,7 @@ import { slice } from '../../../system/time-slice.ts';
 import { writeWhole } from '../../../system/write-whole.ts';
 
 /** Increment when the arrays, the head, or their meaning change: servers then write new images. */
-const FORMAT = 3;
+const FORMAT = 4;
 
 interface ArrayType {
   readonly BYTES_PER_ELEMENT: number;
