@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { BaselineAnswer } from './baseline.ts';
 import { startNginx } from './nginx.ts';
 import { ask, startModule } from './processes.ts';
@@ -114,14 +115,28 @@ export async function sameAnswers(
   return true;
 }
 
-/** The uncompressed body. Throws unless the status is 200. */
+const FETCHING_PAUSE_MS = 100;
+
+/**
+ * The uncompressed body. Waits while the server fetches the data from a shared store. Throws unless
+ * the status is 200.
+ */
 export async function fetchAnswer(target: Target, path: string, signal: AbortSignal): Promise<Buffer> {
-  const response = await fetch(`http://127.0.0.1:${target.port}${path}`, {
-    headers: { ...target.headers, 'accept-encoding': 'identity' },
-    signal,
-  });
+  const url = `http://127.0.0.1:${target.port}${path}`;
+  const headers = { ...target.headers, 'accept-encoding': 'identity' };
+  let response = await fetch(url, { headers, signal });
+  while (await isFetching(response)) {
+    await pause(FETCHING_PAUSE_MS, undefined, { signal });
+    response = await fetch(url, { headers, signal });
+  }
   if (response.status !== 200) throw new Error(`${path} answered ${response.status}.`);
   return Buffer.from(await response.arrayBuffer());
+}
+
+async function isFetching(response: Response): Promise<boolean> {
+  if (response.status !== 503) return false;
+  const problem = JSON.parse(await response.text());
+  return problem.code === 'chunks-away';
 }
 
 function digestOf(body: Uint8Array): string {
