@@ -74,8 +74,8 @@ export async function addEventRows(
 }
 
 /**
- * Writes a batch to the rows from `at` on; there must be enough rows. Typed arrays keep the lowest
- * bits of an integer.
+ * Writes a batch to the rows from `at` on; there must be enough rows. Of a larger sequence or kind
+ * than fits (`fitsRows`), only the lowest bits are kept.
  */
 export function setEventRows({ words, halves, doubles }: EventRows, batch: EventBatch, at: number): void {
   for (let row = 0; row < batch.count; row++) {
@@ -159,8 +159,9 @@ export function fieldOf({ words }: EventRows, field: 'actor' | 'board'): Int32Ar
 
 type Writable<Batch> = { -readonly [Field in keyof Batch]: Batch[Field] };
 
-/** Two columns of doubles and five of words. */
-const COLUMN_BYTES = 2 * 8 + 5 * 4;
+/** Bytes of one event in the columns of doubles, and in all columns. */
+const IN_DOUBLES_BYTES = 2 * 8;
+const COLUMN_BYTES = IN_DOUBLES_BYTES + 5 * 4;
 
 /** Columns into which rows are gathered. */
 export class BatchMemory {
@@ -174,7 +175,8 @@ export class BatchMemory {
     // gathering. Those of doubles come first, so that they are aligned.
     const memory = new ArrayBuffer(capacity * COLUMN_BYTES);
     const doubles = (place: number) => new Float64Array(memory, place * capacity * 8, capacity);
-    const words = (place: number) => new Int32Array(memory, (16 + place * 4) * capacity, capacity);
+    const words = (place: number) =>
+      new Int32Array(memory, (IN_DOUBLES_BYTES + place * 4) * capacity, capacity);
     this.#batch = {
       count: 0,
       ...{ timestampMs: doubles(0), sequence: doubles(1) },
