@@ -4,6 +4,7 @@
 import cluster from 'node:cluster';
 import { lookup } from 'node:dns/promises';
 import type { Server } from 'node:http';
+import { allocateYoung } from '../system/allocations.ts';
 import { keepTickClass } from '../system/tick-class.ts';
 import { type AppOptions, buildApp } from './app.ts';
 import { joinHealth } from './observability/cluster-health.ts';
@@ -41,6 +42,7 @@ export interface RunningServer {
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { host, port, stopTimeoutMs = STOP_TIMEOUT_MS } = options;
   keepTickClass();
+  allocateYoung();
   const app = buildApp(options);
   if (cluster.isWorker) joinHealth(app.operation.readiness);
   const { server } = app.fastify;
