@@ -24,7 +24,7 @@ import { addRollbackCommand, addVersionsCommands } from './commands/versions.ts'
 import { beginCommand } from './process/audit.ts';
 import { DEFAULT_CACHE_BYTES, defaultCache } from './process/storage.ts';
 import { addExamples } from './terminal/examples.ts';
-import { readBuildMemory, readDatabase, readSize } from './terminal/options.ts';
+import { readBuildMemory, readDatabase, readDataFolder, readSize } from './terminal/options.ts';
 import { concealSecrets } from './terminal/output.ts';
 import { setting } from './terminal/setting.ts';
 
@@ -38,7 +38,7 @@ export function buildProgram(): Command {
     .description('Serve the data of a social-learning community over a read-only HTTP API.')
     .version(renderVersion(process.argv), '-V, --version', 'print the version; with --json as JSON')
     .helpOption('-h, --help', 'print this help')
-    .addOption(setting('-d, --data <dir>', 'data folder').default('./data'))
+    .addOption(setting('-d, --data <dir>', 'data folder').argParser(readDataFolder).default('./data'))
     .addOption(
       setting('--database <url>', 'PostgreSQL database instead of the data folder').argParser(readDatabase),
     )

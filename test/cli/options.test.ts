@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import {
   readBoards,
   readDatabase,
+  readDataFolder,
   readDuration,
   readExpiry,
   readIdentifiers,
@@ -29,6 +30,7 @@ const VALUES: readonly [reader: (text: string) => unknown, text: string, value: 
   [readPort, '65535', 65_535],
   [readWorkers, '1', 1],
   [readWorkers, '256', 256],
+  [readDataFolder, './data', './data'],
   [readDatabase, '', ''],
   [readDatabase, 'postgres://db/x', 'postgres://db/x'],
   [readDatabase, 'postgresql:///x?host=/run', 'postgresql:///x?host=/run'],

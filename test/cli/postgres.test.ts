@@ -122,12 +122,13 @@ describe('the address of a database', () => {
       run(['keys', 'list', `--databse=${away}`]),
       run(['keys', 'list', `--database=${away}?password=${PASSWORD}`]),
       run(['keys', 'list', away]),
+      run(['keys', 'list', '--data', away]),
       runProcess(['serve', '--workers', '2', '--database', away]),
     ]);
     for (const { stdout, stderr } of results) assert.ok(!`${stdout}${stderr}`.includes('s3cret'), stderr);
     assert.deepEqual(
       results.map(({ code }) => code),
-      [1, 0, 0, 2, 2, 2, 1, 2, 1],
+      [1, 0, 0, 2, 2, 2, 1, 2, 2, 1],
     );
   });
 

@@ -21,7 +21,11 @@ interface Case {
 
 /** Every setting of `serve`, by the name of its option. */
 const CASES: Readonly<Record<string, Case>> = {
-  data: { name: 'data', text: '/one', value: '/one', optionText: '/two', optionValue: '/two' },
+  data: {
+    name: 'data',
+    ...{ text: '/one', value: '/one', optionText: '/two', optionValue: '/two' },
+    invalid: 'postgres://one:secret@two/db',
+  },
   database: {
     name: 'database',
     ...{ text: 'postgres://one/db', value: 'postgres://one/db' },

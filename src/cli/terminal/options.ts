@@ -72,6 +72,15 @@ export function readBuildMemory(text: string): number {
   return bytes;
 }
 
+/** A data folder. The error does not repeat the text, because a URL may contain a password. */
+export function readDataFolder(text: string): string {
+  if (!ADDRESS.test(text)) return text;
+  throw new AppError(
+    'option-malformed',
+    'The data folder (--data or CORKBOARD_DATA) is not a URL. Name a database with --database or CORKBOARD_DATABASE.',
+  );
+}
+
 /**
  * URL of a PostgreSQL database; empty for none. The error does not repeat the text, because it may
  * contain a password.
