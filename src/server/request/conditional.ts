@@ -3,13 +3,13 @@
  * never changes. They are keyed digests, so that they reveal nothing about their input (decision
  * 12).
  */
-import type { KeyObject } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../domain/app-error.ts';
 import { isSameRedaction, redactionText } from '../../domain/redaction.ts';
 import type { Scope } from '../../domain/scope.ts';
 import { type KeyGrant, lmsSplitsOf, mayLookUpPeople, maySeeLmsIds } from '../../keys/keyring.ts';
+import type { HmacKey } from '../../system/hmac.ts';
 import { keyedDigest } from './secrets.ts';
 
 /**
@@ -22,12 +22,12 @@ const FORM = 3;
  * `parts` are texts that together determine every byte of a response. Only the first one may
  * contain a line break.
  */
-export function entityTag(parts: readonly string[], secret: KeyObject): string {
+export function entityTag(parts: readonly string[], secret: HmacKey): string {
   return `"${keyedDigest(secret, `${FORM}\n${parts.join('\n')}`)}"`;
 }
 
 /** The value of `Data-Version` (decision 100). Different from every entity tag. */
-export function dataVersion(version: string, { scope, redact }: KeyGrant, secret: KeyObject): string {
+export function dataVersion(version: string, { scope, redact }: KeyGrant, secret: HmacKey): string {
   return keyedDigest(secret, `version ${version} ${scopeText(scope)} ${redactionText(redact)}`);
 }
 

@@ -260,9 +260,13 @@ function formText({ route, parameters, representation, encoding }: ParsedRequest
   const counts = (parameter: ParameterName) => !ADDED.has(parameter) || parameters[parameter] !== undefined;
   const given = tagParameters(route)
     .filter(counts)
-    .map((parameter) => parameters[parameter] ?? null);
-  const exact = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
+    .map((parameter) => plainValue(parameters[parameter]));
   // Earlier versions of Corkboard wrote no byte order mark.
   const form = representation === 'excel' ? 'excel 2' : representation;
-  return JSON.stringify([given, redactionText(key.redact), form, encoding], exact);
+  return JSON.stringify([given, redactionText(key.redact), form, encoding]);
+}
+
+/** JSON has no integers of 64 bits and no absent values in lists. */
+function plainValue(value: Parameters[ParameterName]) {
+  return typeof value === 'bigint' ? String(value) : (value ?? null);
 }

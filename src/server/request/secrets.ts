@@ -2,13 +2,14 @@
  * Secrets for one purpose each, derived from the secret of an organization, so that text signed or
  * sealed with one of them reveals nothing about the others; and the two ways to use them.
  */
-import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
+import { hkdfSync } from 'node:crypto';
 import { aessiv } from '@noble/ciphers/aes.js';
+import { HmacKey } from '../../system/hmac.ts';
 
 export interface Secrets {
-  readonly entityTag: KeyObject;
-  readonly syncTag: KeyObject;
-  readonly syncRequest: KeyObject;
+  readonly entityTag: HmacKey;
+  readonly syncTag: HmacKey;
+  readonly syncRequest: HmacKey;
   /** For AES-SIV, like `sequence`. */
   readonly cursor: Uint8Array;
   readonly sequence: Uint8Array;
@@ -31,9 +32,9 @@ const DIGEST_CHARACTERS = 22;
 
 export function deriveSecrets(secret: Uint8Array): Secrets {
   return {
-    entityTag: createSecretKey(derive(secret, 'entity tag hmac')),
-    syncTag: createSecretKey(derive(secret, 'sync tag hmac')),
-    syncRequest: createSecretKey(derive(secret, 'sync request hmac')),
+    entityTag: new HmacKey(derive(secret, 'entity tag hmac')),
+    syncTag: new HmacKey(derive(secret, 'sync tag hmac')),
+    syncRequest: new HmacKey(derive(secret, 'sync request hmac')),
     cursor: derive(secret, 'cursor aes-siv', SIV_KEY_BYTES),
     sequence: derive(secret, 'sequence aes-siv', SIV_KEY_BYTES),
     pseudonym: secret,
@@ -44,9 +45,9 @@ export function derive(secret: Uint8Array, purpose: string, bytes = 32): Buffer 
   return Buffer.from(hkdfSync('sha256', secret, new Uint8Array(), `corkboard ${purpose}`, bytes));
 }
 
-/** The start of the HMAC-SHA256 of the text, in base64url. */
-export function keyedDigest(secret: KeyObject, text: string): string {
-  return createHmac('sha256', secret).update(text).digest('base64url').slice(0, DIGEST_CHARACTERS);
+/** The start of the HMAC of the text, in base64url. */
+export function keyedDigest(secret: HmacKey, text: string): string {
+  return secret.digest(text).slice(0, DIGEST_CHARACTERS);
 }
 
 /** AES-SIV (RFC 5297), in base64url: the same text for the same bytes and binding. */
