@@ -13,12 +13,13 @@ const OUTER = 0x5c;
 /** Reused memory for messages of up to this size. */
 const messageMemory = Buffer.alloc(4096);
 
+/** One secret, for any number of texts. */
 export class HmacKey {
   readonly #inner: Uint8Array;
   /** A block, and space for the digest of the inner message. */
   readonly #outer: Buffer;
 
-  /** `secret`: at most 64 bytes; longer ones would have to be hashed first. */
+  /** Throws `RangeError` if the secret has more than 64 bytes: it would have to be hashed first. */
   constructor(secret: Uint8Array) {
     if (secret.length > BLOCK_BYTES) throw new RangeError('The secret is longer than 64 bytes.');
     const block = new Uint8Array(BLOCK_BYTES);
@@ -28,7 +29,7 @@ export class HmacKey {
     this.#outer.set(block.map((byte) => byte ^ OUTER));
   }
 
-  /** In base64url: 43 characters. */
+  /** The HMAC of the text in UTF-8, as 43 characters of base64url. */
   digest(text: string): string {
     this.#outer.write(hash('sha256', this.#message(text), 'binary'), BLOCK_BYTES, 'binary');
     return hash('sha256', this.#outer, 'base64url');
