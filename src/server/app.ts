@@ -38,7 +38,7 @@ import {
 } from './request/conditional.ts';
 import { VARY } from './request/negotiation.ts';
 import { cursorOfNext, linkToNext } from './request/paging.ts';
-import { readRequest } from './request/parsed-request.ts';
+import { readRequest, walkOf } from './request/parsed-request.ts';
 import { checkPermission } from './request/permission.ts';
 import type { Ask, Interface, Route } from './request/route.ts';
 import { LiveStreams, type LiveTimes } from './responses/live.ts';
@@ -157,7 +157,7 @@ export function buildApp(options: AppOptions): App {
     let endTurn: (() => void) | undefined;
     try {
       const bound = lease.questions.bind(question, key);
-      const { walk, place, since, etag, syncToken } = bound;
+      const { place, since, etag, syncToken } = bound;
       const caching = cachingFields(bound, request.headers);
       const known = request.headers['if-none-match'];
       const slot = lease.slot(etag);
@@ -195,7 +195,7 @@ export function buildApp(options: AppOptions): App {
       const answer = await render();
       endTurn?.();
       endTurn = undefined;
-      const next = cursorOfNext(ask, answer.next, walk, lease.secrets);
+      const next = cursorOfNext(ask, answer.next, () => walkOf(question, key), lease.secrets);
       reply.headers(caching).headers(contentFields).headers(linkToNext(target, next));
       await shares.underWay.confirmKey(request);
       refuseRecalled(lease.version);

@@ -9,10 +9,10 @@ import type { Secrets, TokenBinding } from './secrets.ts';
 export function cursorOfNext(
   ask: Ask,
   next: EventPosition | PointsPosition | bigint | undefined,
-  walk: TokenBinding,
+  walk: () => TokenBinding,
   secrets: Secrets,
 ): string | undefined {
-  return next === undefined ? undefined : sealCursor(placeOf(ask, next), walk, secrets);
+  return next === undefined ? undefined : sealCursor(placeOf(ask, next), walk(), secrets);
 }
 
 /** The `Link` field of a page, with the path and query of the request; empty on the last page. */

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { it } from 'node:test';
+import { serialize } from 'node:v8';
 import { FULL_SCOPE } from '../../../src/domain/scope.ts';
+import type { KeyEntry } from '../../../src/keys/keyring.ts';
 import { RequestTarget } from '../../../src/server/http/target.ts';
 import { BoundRequests, readRequest } from '../../../src/server/request/parsed-request.ts';
 import { deriveSecrets } from '../../../src/server/request/secrets.ts';
@@ -44,6 +46,27 @@ it('a request is resolved again for a different version, scope or redaction', as
     bindings.map((bind) => bind().etag),
     tags,
   );
+});
+
+it('a kept request does not contain the text of a large scope', () => {
+  const route = VARIANT_A.routes.find(({ path }) => path === '/events');
+  assert.ok(route);
+  const boards = Array.from({ length: 10_000 }, (_, at) => BigInt(at));
+  const key: KeyEntry = {
+    ...{ organization: 'acme', label: 'wide', id: 'a', rotatedTo: undefined },
+    ...{ createdMs: 0, expiresMs: undefined, revokedMs: undefined, lastUsedMs: undefined },
+    ...{ scope: { ...FULL_SCOPE, boards }, redact: { email: true, name: false, id: false } },
+  };
+  const target = new RequestTarget('/a/v1/events?since=start&limit=5');
+  const question = readRequest('a', route, target, new IncomingMessage(new Socket()));
+  new BoundRequests({ version: '1', lastSequence: 1 }, deriveSecrets(new Uint8Array(32))).bind(question, key);
+  const { lastBound } = question;
+  assert.ok(lastBound);
+  const { scope, by, ...ownValues } = lastBound;
+  assert.equal(scope, key.scope);
+  assert.ok(by instanceof BoundRequests);
+  // Throws if there is a function, which could keep anything.
+  assert.ok(serialize(ownValues).length < 1000);
 });
 
 it('an empty header field is different from an absent one', () => {
