@@ -163,6 +163,9 @@ type Writable<Batch> = { -readonly [Field in keyof Batch]: Batch[Field] };
 const IN_DOUBLES_BYTES = 2 * 8;
 const COLUMN_BYTES = IN_DOUBLES_BYTES + 5 * 4;
 
+/** Rows that are loaded into the CPU cache before they are read. */
+export const TOUCHED_ROWS = 128;
+
 /** Columns into which rows are gathered. */
 export class BatchMemory {
   readonly #batch: Writable<EventBatch>;
@@ -228,6 +231,15 @@ export class BatchMemory {
     batch.owner[at] = ownerOf(rows, row);
     batch.board[at] = boardOf(rows, row);
     batch.pin[at] = pinOf(rows, row);
+  }
+
+  /** Adds the rows `rows[from]` to before `rows[to]`; there must be room for them. */
+  addListed(events: EventRows, rows: Int32Array, from: number, to: number): void {
+    for (let start = from; start < to; start += TOUCHED_ROWS) {
+      const end = Math.min(start + TOUCHED_ROWS, to);
+      this.touch(events, rows, start, end);
+      for (let at = start; at < end; at++) this.add(events, rows[at]!);
+    }
   }
 
   /**

@@ -14,6 +14,7 @@ import {
   ownerOf,
   pinOf,
   sequenceOf,
+  TOUCHED_ROWS,
   viewOfBatch,
   viewRows,
 } from './event-rows.ts';
@@ -38,7 +39,6 @@ const BATCH_EVENTS = 2048;
  * time.
  */
 const STREAMED_ROWS = 32_768;
-const TOUCHED_ROWS = 128;
 
 /** Whether the selection has no conditions, so that every position is selected. */
 export function isWhole(selection: Selection): boolean {
@@ -143,14 +143,19 @@ function fill(
 ): number {
   const { from, to, rows, found } = selection;
   const whole = isWhole(selection);
-  if (whole && rows === undefined && into === undefined) {
-    const end = Math.min(to, at + Math.min(memory.room, most));
-    for (const range of rangesOf(events.runs, at, end)) {
-      memory.addRange(events, range.from + range.shift, range.to + range.shift);
+  const room = Math.min(memory.room, most);
+  if (whole && into === undefined) {
+    const end = Math.min(to, at + room);
+    if (rows === undefined) {
+      for (const range of rangesOf(events.runs, at, end)) {
+        memory.addRange(events, range.from + range.shift, range.to + range.shift);
+      }
+    } else {
+      memory.addListed(events, rows, at, end);
     }
     return end;
   }
-  const full = memory.count + Math.min(memory.room, most);
+  const full = memory.count + room;
   let next = at;
   for (const range of rangesOf(rows === undefined ? events.runs : IN_ORDER, at, to)) {
     for (; next < range.to && memory.count < full; next++) {

@@ -4,7 +4,7 @@
  * least recently used one is dropped. A failure is not kept: the next call tries again.
  */
 export class AsyncMemo<T, Name = string> {
-  /** The least recently used one first. */
+  /** With a limit, the least recently used one first. */
   readonly #made = new Map<Name, Promise<T>>();
   readonly #limit: number;
 
@@ -15,8 +15,7 @@ export class AsyncMemo<T, Name = string> {
   take(name: Name, make: () => Promise<T>): Promise<T> {
     const present = this.#made.get(name);
     if (present !== undefined) {
-      this.#made.delete(name);
-      this.#made.set(name, present);
+      if (this.#limit !== Number.POSITIVE_INFINITY) this.#moveToEnd(name, present);
       return present;
     }
     const made = make();
@@ -28,5 +27,10 @@ export class AsyncMemo<T, Name = string> {
       if (this.#made.get(name) === made) this.#made.delete(name);
     });
     return made;
+  }
+
+  #moveToEnd(name: Name, made: Promise<T>): void {
+    this.#made.delete(name);
+    this.#made.set(name, made);
   }
 }

@@ -62,6 +62,22 @@ it('gives back events that were set or added, in a range or listed', async () =>
   await fc.assert(property);
 });
 
+it('gives back listed events up to a limit, in one batch or several', () => {
+  const rows = makeEventRows(5000);
+  const numbered = (sequence: number): PlainEvent => ({
+    ...{ timestampMs: sequence, sequence, kind: sequence % 7, actor: sequence + 1, owner: sequence + 2 },
+    ...{ board: sequence + 3, pin: sequence - 1 },
+  });
+  const all = Array.from({ length: 5000 }, (_, at) => numbered(at));
+  setEventRows(rows, batchOf(all), 0);
+  const reversed = Int32Array.from(all.keys()).reverse();
+  for (const limit of [1, 127, 128, 129, 2048, 2049, 4999]) {
+    const batches = readSelection(rows, { from: 1, to: 5000, rows: reversed }, { limit });
+    const read = [...batches].flatMap((batch) => [...eventsOf(batch)]);
+    assert.deepEqual(read, all.toReversed().slice(1, limit + 1));
+  }
+});
+
 it('has room for 65,536 kinds and sequences of 48 bits', () => {
   const kinds = Array.from({ length: MOST_KINDS }, () => ({ type: 'pin', action: 'visited' }));
   assert.ok(fitsRows({ kinds, lastSequence: MOST_SEQUENCE }));
