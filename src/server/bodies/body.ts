@@ -19,10 +19,13 @@ export async function openNameless(): Promise<FileHandle> {
   return file;
 }
 
-/** Bytes per read. */
-const READ_BYTES = 1024 * 1024;
-/** Chunks that are read before they are sent; one more is being sent. */
-const READS_AHEAD = 2;
+/** Bytes per read. A few of these stay in the cache of a core until they are sent. */
+const READ_BYTES = 512 * 1024;
+/**
+ * Chunks that are read before they are sent; one more is being sent. One less than libuv has
+ * threads, so that a slow disk leaves one to other work.
+ */
+const READS_AHEAD = 3;
 /** The writer waits when it is further than this ahead of the fastest reader. */
 const AHEAD_BYTES = 4 * 1024 * 1024;
 /** Memory of a reader of a complete body, including the bytes in its socket. */
