@@ -233,7 +233,10 @@ export class BatchMemory {
     batch.pin[at] = pinOf(rows, row);
   }
 
-  /** Adds the rows `rows[from]` to before `rows[to]`; there must be room for them. */
+  /**
+   * Adds the rows `rows[from]` to before `rows[to]`; there must be room for them. The loop is
+   * separate because V8 compiles one with conditions to slower code.
+   */
   addListed(events: EventRows, rows: Int32Array, from: number, to: number): void {
     for (let start = from; start < to; start += TOUCHED_ROWS) {
       const end = Math.min(start + TOUCHED_ROWS, to);

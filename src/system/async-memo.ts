@@ -29,6 +29,7 @@ export class AsyncMemo<T, Name = string> {
     return made;
   }
 
+  /** A map from which names are removed is rebuilt again and again, so not without a limit. */
   #moveToEnd(name: Name, made: Promise<T>): void {
     this.#made.delete(name);
     this.#made.set(name, made);

@@ -77,7 +77,10 @@ interface LastBound extends BoundRequest {
   readonly redact: Redaction;
 }
 
-/** Twice as many take 24 MB, and 40 MB if clients send the longest texts that are cached. */
+/**
+ * Up to twice as many are cached. They take 24 MB, or about 40 MB if clients send the longest texts
+ * that are cached.
+ */
 const KEPT_QUESTIONS = 8192;
 
 const questions = new LruCache<ParsedRequest>(KEPT_QUESTIONS);
