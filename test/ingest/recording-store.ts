@@ -21,6 +21,8 @@ export interface StagedRecord {
 export interface RecordingStore extends Store {
   readonly staged: StagedRecord[];
   readonly published: StagedRecord[];
+  /** How many events were staged together as columns, in the order of staging. */
+  readonly batches: number[];
   /** The problems that `check` reports. */
   readonly wrong: StagedProblem[];
   isClosed: boolean;
@@ -51,6 +53,7 @@ export function openRecordingStore(
   for (const [name, id] of Object.entries(known)) add(name, { id });
   const staged: StagedRecord[] = [];
   const published: StagedRecord[] = [];
+  const batches: number[] = [];
   const wrong: StagedProblem[] = [];
   const changes = () =>
     Object.fromEntries(
@@ -62,6 +65,7 @@ export function openRecordingStore(
   return {
     staged,
     published,
+    batches,
     wrong,
     isClosed: false,
     organizations: async () => [...entries.values()],
@@ -85,6 +89,7 @@ export function openRecordingStore(
           for (const record of records) staged.push({ kind, record });
         },
         async stageEvents(events) {
+          batches.push(events.count);
           for (const record of eventRecords(events)) staged.push({ kind: 'events', record });
         },
         async stageDeletions() {},

@@ -76,28 +76,35 @@ async function* readCsv(
   const lineEnd = form.endsAtReturns === true ? RETURN : LINE_FEED;
   const table = new InputTable(input, lineEnd);
   let line = 1;
-  for await (const block of readBlocks(bytes, lineEnd)) {
-    let place = 0;
-    const plain = block.isOverlong || plainFile === undefined ? undefined : table.plainEvents(plainFile);
-    while (plain !== undefined) {
-      plain.clear();
-      place = plain.take(block.bytes, place, line);
-      line += plain.count;
-      if (plain.count > 0) yield plain;
-      if (!plain.isFull) break;
+  try {
+    for await (const block of readBlocks(bytes, lineEnd)) {
+      let place = 0;
+      const plain = block.isOverlong || plainFile === undefined ? undefined : table.plainEvents(plainFile);
+      while (plain !== undefined) {
+        const before = plain.count;
+        place = plain.take(block.bytes, place, line);
+        line += plain.count - before;
+        if (!plain.isFull) break;
+        yield* table.takePlain();
+      }
+      if (place > block.bytes.length) continue;
+      yield* table.takePlain();
+      const lines = cutLines(
+        { ...block, bytes: block.bytes.subarray(place) },
+        line,
+        input.foreign !== undefined,
+        lineEnd,
+      );
+      line += lines.length;
+      for (const one of lines) table.cutter.add(one);
+      yield table.take();
+      if (table.isRefused) return;
     }
-    if (place > block.bytes.length) continue;
-    const lines = cutLines(
-      { ...block, bytes: block.bytes.subarray(place) },
-      line,
-      input.foreign !== undefined,
-      lineEnd,
-    );
-    line += lines.length;
-    for (const one of lines) table.cutter.add(one);
-    yield table.take();
-    if (table.isRefused) return;
+  } catch (error) {
+    yield* table.takePlain();
+    throw error;
   }
+  yield* table.takePlain();
   table.cutter.end();
   yield table.take();
   if (!table.hasHeader) throw new Damage('the file has no header');
@@ -129,6 +136,13 @@ class InputTable {
     if (this.#input.kind !== 'events' || this.#input.foreign !== undefined) return undefined;
     this.#plainEvents ??= PlainEvents.under(this.#header, file);
     return this.#plainEvents;
+  }
+
+  /** The plain events that have been read since the last call, if there are any. */
+  *takePlain(): Generator<PlainEvents> {
+    if (this.#plainEvents === undefined || this.#plainEvents.count === 0) return;
+    yield this.#plainEvents;
+    this.#plainEvents.clear();
   }
 
   take(): readonly Reading[] {

@@ -6,7 +6,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
+import { importBundle } from '../../../src/ingest/import.ts';
 import { assertSame, instantArbitrary } from '../both-ways.ts';
+import { openRecordingStore } from '../recording-store.ts';
+import { makeFolder } from '../temporary-folder.ts';
 
 const id = fc.integer({ min: 0, max: 9_000_000 }).map(String);
 const plainCells = fc.record({
@@ -130,6 +133,13 @@ test('a long CSV file keeps order and lines where rows of both paths alternate',
     at % 997 === 0 ? plainRow(at).replace('visited', '"vis\nited"').replace('\nited', 'ited') : plainRow(at);
   const { staged } = await assertSame(t, 'events.csv', HEADER + manyRows(5000, odd));
   assert.equal(staged.length, 5000);
+});
+
+test('plain rows are staged in full columns, however they are read', async (t) => {
+  const folder = await makeFolder(t, { 'events.csv': blockOf(HEADER.trimEnd()) + manyRows(5000) });
+  const store = openRecordingStore({ school: 70n });
+  await importBundle({ store, organization: 'school', paths: [folder] });
+  assert.deepEqual(store.batches, [2048, 2048, 904]);
 });
 
 test('a quoted cell that is never closed does not affect plain rows', async (t) => {
