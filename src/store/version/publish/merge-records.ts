@@ -126,13 +126,22 @@ export async function applyMerged(
 /** Inserts the new rows of `merged` in their order, and returns their number. */
 async function insertNew(connection: DuckDBConnection, table: ThingTable, columns: string): Promise<number> {
   const source = '(FROM merged WHERE ix IS NULL)';
+  const [[isOrdered] = []] = await runRows(
+    connection,
+    `SELECT coalesce(bool_and(n > before), true) FROM (SELECT n, lag(n) OVER () AS before FROM ${source})`,
+  );
+  // Rows in their order are not sorted, so that their texts need not fit into the memory.
+  const order = isOrdered === true ? '' : 'ORDER BY n';
+  const portions =
+    isOrdered === true ? ['true'] : await portionsIn(connection, { source, key: 'n', size: 'bytes' });
+  const [before] = await countRows(connection, [table]);
   let added = 0;
-  for (const portion of await portionsIn(connection, { source, key: 'n', size: 'bytes' })) {
+  for (const portion of portions) {
     const [inserted] = await runRows(
       connection,
       `INSERT INTO ${table} BY NAME
-       SELECT (SELECT count(*) FROM ${table}) + row_number() OVER (ORDER BY n) - 1 AS ix, id, ${columns}
-       FROM ${source} WHERE ${portion} ORDER BY n`,
+       SELECT ${before + added} + row_number() OVER (${order}) - 1 AS ix, id, ${columns}
+       FROM ${source} WHERE ${portion} ${order}`,
     );
     added += Number(inserted?.[0]);
   }

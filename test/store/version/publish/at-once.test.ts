@@ -62,7 +62,8 @@ const FIRST: Records = {
   // Some users occur twice, with other forms of their names.
   users: [...ids(USERS).map(userOf), ...ids(9).map((id) => ({ id, name: `Second ${id}` }))],
   boards: ids(BOARDS).map((id) => ({ id, title: `Board ${id}` })),
-  pins: ids(BOARDS).map((id) => ({ id, boardId: id, ownerId: id, title: `Pin ${id}` })),
+  // Some pins occur twice, so that new ones are sorted, and no boards, which are not.
+  pins: [...ids(BOARDS), ...ids(3)].map((id) => ({ id, boardId: id, ownerId: id, title: `Pin ${id}` })),
   events: ids(400).map(eventOf),
   adjustments: [{ userId: 1n, boardId: 6n, points: 3, timestampMs: 5, reason: 'more' }],
 };
@@ -94,6 +95,11 @@ async function rowsOf(name: string, change: Partial<AtOnce>): Promise<Record<str
        WHERE publication = 1) WHERE back`,
     )
   ).getRows();
+  rows['out of place'] = (
+    await connection.runAndReadAll(
+      `FROM boards SELECT id WHERE ix <> id UNION ALL FROM pins SELECT id WHERE ix <> id`,
+    )
+  ).getRows();
   connection.closeSync();
   instance.closeSync();
   return rows;
@@ -102,6 +108,7 @@ async function rowsOf(name: string, change: Partial<AtOnce>): Promise<Record<str
 it('a version in small portions of events, awards, users on boards or users is the same as in one', async () => {
   const expected = await rowsOf('whole', {});
   assert.deepEqual(expected['steps back'], [[0n]]);
+  assert.deepEqual(expected['out of place'], []);
   for (const [name, portions] of [
     ['events', { events: 13 }],
     ['awards', { candidates: 17 }],
