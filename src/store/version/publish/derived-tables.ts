@@ -5,7 +5,7 @@
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { fillTemporary } from '../database.ts';
-import { allRows, appendInOrder, emptyOrdered, type RowFilter, replaceRows, rowsOfPairs } from './layout.ts';
+import { appendInOrder, emptyOrdered, replaceRows, rowsOfPairs } from './layout.ts';
 
 /**
  * Updates the tables after a merge. Points come later, because they depend on the users of boards.
@@ -16,14 +16,28 @@ import { allRows, appendInOrder, emptyOrdered, type RowFilter, replaceRows, rows
 export async function deriveTables(connection: DuckDBConnection, all: boolean): Promise<void> {
   await connection.run(created('user', 'actor', all));
   await connection.run(created('board', 'board', all));
-  await connection.run(TOUCHED_PEOPLE);
-  if (all) {
-    await appendInOrder(connection, 'board_people', boardPeople(allRows, followsIn('board_events')));
-    return;
-  }
+  if (all) await deriveAllPeople(connection);
+  else await derivePeople(connection);
+}
+
+async function deriveAllPeople(connection: DuckDBConnection): Promise<void> {
+  const claims = strongest(ACTS, members(MEMBERS), latestFollows(followsIn('board_events')));
+  await fillTemporary(connection, 'touched_people', claims);
+  await appendInOrder(connection, 'board_people', `SELECT board, person, ${PRESENT} FROM touched_people`);
+}
+
+async function derivePeople(connection: DuckDBConnection): Promise<void> {
+  await fillTemporary(connection, 'touched_people', strongest(ACTS, members(FRESH_MEMBERS)));
+  const ofTouched = (table: string, columns?: string) => rowsOfPairs('touched_people', table, columns);
+  await fillTemporary(connection, 'known_people', `FROM ${ofTouched('board_people', 'rowid AS row, *')}`);
   await connection.run(UNDECIDED_PEOPLE);
-  const follows = rowsOfPairs('undecided_people', followsIn('board_events'));
-  await fillTemporary(connection, 'fresh_board_people', boardPeople(ofTouchedPeople, follows));
+  const claims = strongest(
+    'FROM touched_people',
+    'SELECT board, person, present::INTEGER FROM known_people',
+    members(ofTouched(MEMBERS)),
+    latestFollows(rowsOfPairs('undecided_people', followsIn('board_events'))),
+  );
+  await fillTemporary(connection, 'fresh_board_people', `SELECT board, person, ${PRESENT} FROM (${claims})`);
   await replaceRows(connection, 'board_people', 'known_people', 'fresh_board_people');
 }
 
@@ -50,22 +64,25 @@ function created(thing: 'user' | 'board', column: 'actor' | 'board', all: boolea
 }
 
 /**
- * Decision 10: a user is present on a board as a member or with imported points (`claim` 2), or
- * else by the latest follow or unfollow, or else by having acted (1) and not only owned (0). If a
- * pair has no follow, its earlier row says whether there was an act.
+ * The strongest claim of each user on each board (decision 10): 4 as a member or with imported
+ * points, 3 if the latest follow or unfollow is a follow and 2 if it is not, 1 for having acted, 0
+ * for only having owned. One aggregate instead of joins: it holds less in memory, and writes to
+ * disk what is too much. `claims`: queries for board, person and claim.
  */
-const TOUCHED_PEOPLE = `
-  CREATE OR REPLACE TEMP TABLE touched_people AS
-  SELECT board, person, max(claim) AS claim FROM (
-    SELECT board, actor AS person, 1 AS claim FROM new_events
-    UNION ALL SELECT DISTINCT board, "owner", 0 FROM new_events
-    UNION ALL SELECT board, person, 2 FROM fresh_memberships
-    UNION ALL SELECT board, person, 2 FROM fresh_points
-  ) GROUP BY board, person;
-  CREATE OR REPLACE TEMP TABLE known_people AS
-    FROM ${rowsOfPairs('touched_people', 'board_people', 'rowid AS row, *')};`;
+function strongest(...claims: readonly string[]): string {
+  return `SELECT board, person, max(claim) AS claim FROM (${claims.join(' UNION ALL ')}) GROUP BY board, person`;
+}
 
-const ofTouchedPeople: RowFilter = (table) => rowsOfPairs('touched_people', table);
+const PRESENT = 'claim IN (1, 3, 4) AS present';
+
+const ACTS = `
+  SELECT board, actor AS person, 1 AS claim FROM new_events
+  UNION ALL SELECT DISTINCT board, "owner", 0 FROM new_events`;
+
+const MEMBERS = '(FROM memberships UNION ALL SELECT board, person FROM imported_points)';
+const FRESH_MEMBERS = '(FROM fresh_memberships UNION ALL SELECT board, person FROM fresh_points)';
+
+const members = (rows: string) => `SELECT board, person, 4 FROM ${rows}`;
 
 /** `events`: a table of events. */
 const followsIn = (events: string) => `(
@@ -88,18 +105,5 @@ const UNDECIDED_PEOPLE = `
  */
 const FOLLOW = 'timestamp_ms::HUGEINT * (1::HUGEINT << 57) + sequence * 2 + follows::INTEGER';
 
-/**
- * One aggregate instead of joins: it holds less in memory, and writes to disk what is too much.
- * `rowsOf`: restricts rows to the pairs of `touched_people`. `follows`: the follows that matter.
- */
-const boardPeople = (rowsOf: RowFilter, follows: string) => `
-  SELECT board, person,
-    max(claim) = 2 OR coalesce(bool_or(follows), max(claim) = 1 OR coalesce(bool_or(present), false)) AS present
-  FROM (
-    SELECT board, person, claim, NULL::BOOLEAN AS follows, NULL::BOOLEAN AS present FROM touched_people
-    UNION ALL SELECT board, person, NULL, NULL, present FROM known_people
-    UNION ALL SELECT board, person, 2, NULL, NULL
-      FROM ${rowsOf('(FROM memberships UNION ALL SELECT board, person FROM imported_points)')}
-    UNION ALL SELECT board, person, NULL, (max(${FOLLOW}) & 1) = 1, NULL
-      FROM ${follows} GROUP BY board, person
-  ) GROUP BY board, person`;
+const latestFollows = (follows: string) =>
+  `SELECT board, person, 2 + (max(${FOLLOW}) & 1)::INTEGER FROM ${follows} GROUP BY board, person`;

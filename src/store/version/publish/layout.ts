@@ -62,7 +62,7 @@ interface Appended {
   readonly portions?: readonly string[];
 }
 
-/** Appends the rows of a query, which names its columns, and returns their number. */
+/** Appends the rows of a query with the columns of the table, by name; returns their number. */
 export async function appendInOrder(
   connection: DuckDBConnection,
   table: OrderedTable,
@@ -74,7 +74,7 @@ export async function appendInOrder(
   for (const portion of portions) {
     const [inserted] = await runRows(
       connection,
-      `INSERT INTO ${table} FROM (${rows}) WHERE ${portion} ORDER BY ${ORDERS[table]}`,
+      `INSERT INTO ${table} BY NAME FROM (${rows}) WHERE ${portion} ORDER BY ${ORDERS[table]}`,
       parameters,
     );
     added += Number(inserted?.[0]);

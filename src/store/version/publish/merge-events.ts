@@ -42,7 +42,7 @@ export async function mergeEvents(
   const added = await appendInOrder(
     connection,
     'events',
-    `SELECT $before + n AS sequence, $publication, id, kind, actor, "owner", board, pin, timestamp_ms, body
+    `SELECT * EXCLUDE (n), $before + n AS sequence, $publication AS publication
      FROM (${resolved(known ? 's.n NOT IN (SELECT n FROM known_events)' : 'true', hasBodies)})`,
     {
       parameters: { before: BigInt(nextSequence(position) - first), publication: BigInt(publication) },
@@ -143,11 +143,11 @@ const NEW_KINDS = `
   FROM (SELECT type, action, min(n) AS n FROM staged_events GROUP BY type, action) s
   WHERE NOT EXISTS (SELECT 1 FROM kinds k WHERE k.type = s.type AND k.action = s.action)`;
 
-/** Staged events with indices instead of ids. Without bodies, none is moved with the rows. */
+/** Staged events with indices instead of ids. Without bodies, no column of them is moved. */
 function resolved(where: string, hasBodies = false): string {
   return `
-    SELECT s.n, s.id, k.ix AS kind, a.ix AS actor, o.ix AS "owner", b.ix AS board, p.ix AS pin, s.timestamp_ms,
-      ${hasBodies ? 's.body' : 'NULL'} AS body
+    SELECT s.n, s.id, k.ix AS kind, a.ix AS actor, o.ix AS "owner", b.ix AS board, p.ix AS pin, s.timestamp_ms
+      ${hasBodies ? ', s.body' : ''}
     FROM staged_events s
     JOIN kinds k ON k.type = s.type AND k.action = s.action
     JOIN users a ON a.id = s.actor_id JOIN users o ON o.id = s.owner_id
