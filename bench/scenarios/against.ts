@@ -13,6 +13,8 @@ import type { Bundle } from './stores.ts';
 const INCREMENT_EVENTS = 1_000;
 const CONNECTIONS = 16;
 const SAME_BOARDS = 16;
+/** The rate grows by a third within four seconds, and then no longer. */
+const WARMING = 8;
 const EXPORT = '/a/v1/events';
 
 type Figures = Readonly<Record<string, number>>;
@@ -90,22 +92,24 @@ async function measureServed(plan: Plan, ground: Ground): Promise<Figures> {
   }
   const insights = await fetchAs({}, '/insights/v1/activity');
   const boards = boardIds(ground.community).map((board) => `/a/v1/events/board/${board}`);
-  // Not counted: the code of a new process is not compiled yet.
-  await loadBoards(plan, bed, boards);
+  const same = boards.slice(0, SAME_BOARDS);
+  // Not counted: a new process compiles its code for some seconds.
+  for (const paths of [boards, same]) await loadBoards(plan, bed, paths, WARMING);
   return {
     'start to the first answer': start,
     'memory at rest': atRest,
     ...exports,
     'insights, activity': insights,
     'boards rendered each time/s': await loadBoards(plan, bed, boards),
-    'boards given before/s': await loadBoards(plan, bed, boards.slice(0, SAME_BOARDS)),
+    'boards given before/s': await loadBoards(plan, bed, same),
   };
 }
 
-async function loadBoards(plan: Plan, bed: Bed, paths: readonly string[]): Promise<number> {
+/** `lengths`: how many times as long as other loads of small requests. */
+async function loadBoards(plan: Plan, bed: Bed, paths: readonly string[], lengths = 2): Promise<number> {
   const { requestsPerSecond } = await plan.client.measure({
     ...{ port: bed.server.port, headers: bed.product.headers, paths, first: 0 },
-    ...{ status: 200, leastBytes: 0, connections: CONNECTIONS, seconds: plan.seconds * 2 },
+    ...{ status: 200, leastBytes: 0, connections: CONNECTIONS, seconds: plan.seconds * lengths },
   });
   return requestsPerSecond;
 }
