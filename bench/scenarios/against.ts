@@ -15,7 +15,7 @@ const INCREMENT_EVENTS = 1_000;
 const CONNECTIONS = 16;
 const SAME_BOARDS = 16;
 /** The rate grows by a third within four seconds, and then no longer. */
-const WARMING = 8;
+const WARM_SECONDS = 8;
 /** After this long, a server has written a memory image of 10 M events for its next start. */
 const IMAGE_MS = 120_000;
 const EXPORT = '/a/v1/events';
@@ -98,7 +98,7 @@ async function measureServed(plan: Plan, ground: Ground): Promise<Figures> {
   const same = boards.slice(0, SAME_BOARDS);
   if (isLarge(ground)) await pause(Math.max(0, startMs + IMAGE_MS - performance.now()));
   // Not counted: a new process compiles its code for some seconds.
-  for (const paths of [boards, same]) await loadBoards(plan, bed, paths, WARMING);
+  for (const paths of [boards, same]) await loadBoards(plan, bed, paths, WARM_SECONDS);
   return {
     'start to the first answer': start,
     'memory at rest': atRest,
@@ -109,11 +109,15 @@ async function measureServed(plan: Plan, ground: Ground): Promise<Figures> {
   };
 }
 
-/** `lengths`: how many times as long as other loads of small requests. */
-async function loadBoards(plan: Plan, bed: Bed, paths: readonly string[], lengths = 2): Promise<number> {
+async function loadBoards(
+  plan: Plan,
+  bed: Bed,
+  paths: readonly string[],
+  seconds = 2 * plan.seconds,
+): Promise<number> {
   const { requestsPerSecond } = await plan.client.measure({
     ...{ port: bed.server.port, headers: bed.product.headers, paths, first: 0 },
-    ...{ status: 200, leastBytes: 0, connections: CONNECTIONS, seconds: plan.seconds * lengths },
+    ...{ status: 200, leastBytes: 0, connections: CONNECTIONS, seconds },
   });
   return requestsPerSecond;
 }

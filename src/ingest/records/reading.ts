@@ -101,6 +101,7 @@ async function* readCsv(
       if (table.isRefused) return;
     }
   } catch (error) {
+    // What was read before the damage counts, and says at which line it is.
     yield* table.takePlain();
     throw error;
   }

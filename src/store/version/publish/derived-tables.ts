@@ -20,6 +20,7 @@ export async function deriveTables(connection: DuckDBConnection, all: boolean): 
   else await derivePeople(connection);
 }
 
+/** In two statements: an aggregate and a sort in one would share the memory. */
 async function deriveAllPeople(connection: DuckDBConnection): Promise<void> {
   const claims = strongest(ACTS, members(MEMBERS), latestFollows(followsIn('board_events')));
   await fillTemporary(connection, 'touched_people', claims);

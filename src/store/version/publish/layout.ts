@@ -54,6 +54,14 @@ export function rowsOfPairs(pairs: string, table: string, columns = '*'): string
     FROM of_boards SEMI JOIN ${pairs} USING (board, person))`;
 }
 
+/**
+ * A query for the rows that do not come after the row before, by a column that is not null. It has
+ * none only if the rows are in ascending order, whatever the order in which they are read.
+ */
+export function stepsBack(source: string, column: string): string {
+  return `(FROM (SELECT ${column} <= lag(${column}) OVER () AS back FROM ${source}) WHERE back)`;
+}
+
 interface Appended {
   readonly parameters?: StatementParameters;
   /** None of the rows sorts before an existing row. */

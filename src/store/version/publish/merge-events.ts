@@ -6,7 +6,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { countRows, fillTemporary, runRows } from '../database.ts';
 import { textOrDigest } from '../long-texts.ts';
 import { between } from '../portions.ts';
-import { appendInOrder, eventPortions, rewriteOrdered } from './layout.ts';
+import { appendInOrder, eventPortions, rewriteOrdered, stepsBack } from './layout.ts';
 import type { MergedRecords } from './merge-records.ts';
 
 export interface MergePosition {
@@ -163,7 +163,8 @@ async function findKnown(connection: DuckDBConnection): Promise<boolean> {
   const [published, anonymous, back] = await countRows(connection, [
     'events',
     '(FROM staged_events WHERE id IS NULL)',
-    `(${STEPS_BACK})`,
+    // Ascending ids, the usual case, need no search for repeats.
+    stepsBack('(FROM staged_events WHERE id IS NOT NULL)', 'id'),
   ]);
   const known = [PUBLISHED_IDS];
   if (back > 0) known.push(REPEATED_IDS);
@@ -173,12 +174,6 @@ async function findKnown(connection: DuckDBConnection): Promise<boolean> {
     0
   );
 }
-
-/**
- * Ascending ids, the usual case, need no search for repeats. This is correct in any reading order.
- */
-const STEPS_BACK = `
-  FROM (SELECT id <= lag(id) OVER () AS back FROM staged_events WHERE id IS NOT NULL) WHERE back`;
 
 /** A repeated id belongs to the event that came first. */
 const REPEATED_IDS = `

@@ -9,6 +9,7 @@ import { mergedColumns, type ThingTable } from '../../version-tables.ts';
 import { countRows, fillTemporary, runRows } from '../database.ts';
 import { bytesOfRow } from '../long-texts.ts';
 import { JOINED_BYTES, portionsIn } from '../portions.ts';
+import { stepsBack } from './layout.ts';
 
 /** Changes by merging a kind of record. */
 export type MergedRecords = Omit<Change, 'deleted'>;
@@ -126,15 +127,10 @@ export async function applyMerged(
 /** Inserts the new rows of `merged` in their order, and returns their number. */
 async function insertNew(connection: DuckDBConnection, table: ThingTable, columns: string): Promise<number> {
   const source = '(FROM merged WHERE ix IS NULL)';
-  const [[isOrdered] = []] = await runRows(
-    connection,
-    `SELECT coalesce(bool_and(n > before), true) FROM (SELECT n, lag(n) OVER () AS before FROM ${source})`,
-  );
+  const [before, back] = await countRows(connection, [table, stepsBack(source, 'n')]);
   // Rows in their order are not sorted, so that their texts need not fit into the memory.
-  const order = isOrdered === true ? '' : 'ORDER BY n';
-  const portions =
-    isOrdered === true ? ['true'] : await portionsIn(connection, { source, key: 'n', size: 'bytes' });
-  const [before] = await countRows(connection, [table]);
+  const order = back === 0 ? '' : 'ORDER BY n';
+  const portions = back === 0 ? ['true'] : await portionsIn(connection, { source, key: 'n', size: 'bytes' });
   let added = 0;
   for (const portion of portions) {
     const [inserted] = await runRows(
