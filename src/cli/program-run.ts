@@ -2,7 +2,7 @@
  * Runs a program like `corkboard` once, with the arguments of the command line. Prints an expected
  * error as one sentence, and any other error with its stack, because it is a bug.
  */
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { AppError } from '../domain/app-error.ts';
 import { fullDiskError } from './process/full-disk.ts';
 import { isMemoryShortage } from './process/memory-shortage.ts';
@@ -15,11 +15,14 @@ const MISUSED = 2;
 const MEMORY_SHORTAGE =
   'There is not enough memory. Nothing was changed. If the command imports or changes data, allow more with --build-memory (CORKBOARD_BUILD_MEMORY), like 4GB; otherwise use a machine with more memory.';
 
+/** `words`: the arguments after the script. */
+export type BuildProgram = (words: readonly string[]) => Command | Promise<Command>;
+
 /**
  * Returns when the command has ended, and sets the exit code: 0 done, 1 refused or failed, 2
  * misuse.
  */
-export async function runProgram(build = buildProgram): Promise<void> {
+export async function runProgram(build: BuildProgram = buildProgram): Promise<void> {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // The reader has closed the pipe (`corkboard keys list | head -1`).
     if (error.code === 'EPIPE') process.exit();
@@ -31,7 +34,7 @@ export async function runProgram(build = buildProgram): Promise<void> {
   const words = process.argv.join(' ');
   if (concealSecrets(words) !== words) process.title = concealSecrets(words);
   try {
-    const program = build();
+    const program = await build(process.argv.slice(2));
     chooseVariables(program);
     await program.parseAsync();
   } catch (error) {

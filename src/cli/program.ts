@@ -1,26 +1,6 @@
-/** The whole command line as a value, so that it can be run, tested and documented. */
+/** Builds the command line, so that it can be run, tested and documented. */
 import { Command } from 'commander';
 import { readProductVersion } from '../system/product-version.ts';
-import { addAuditCommand } from './commands/audit.ts';
-import { addBackupCommand } from './commands/backup.ts';
-import { addCheckCommand } from './commands/check.ts';
-import { addCompletionCommand } from './commands/completion.ts';
-import { addCopyCommand } from './commands/copy.ts';
-import { addDemoCommand } from './commands/demo.ts';
-import { addExpireCommand } from './commands/expire.ts';
-import { addExportCommand } from './commands/export.ts';
-import { addForgetCommand } from './commands/forget.ts';
-import { addImportCommand } from './commands/import.ts';
-import { addKeysCommands } from './commands/keys.ts';
-import { addMigrateCommand } from './commands/migrate.ts';
-import { addOrganizationsCommands } from './commands/organizations.ts';
-import { addPointsCommands } from './commands/points.ts';
-import { addPrefetchCommand } from './commands/prefetch.ts';
-import { addPullCommand } from './commands/pull.ts';
-import { addRestoreCommand } from './commands/restore.ts';
-import { addServeCommand } from './commands/serve.ts';
-import { addSyncCommand } from './commands/sync.ts';
-import { addRollbackCommand, addVersionsCommands } from './commands/versions.ts';
 import { beginCommand } from './process/audit.ts';
 import { DEFAULT_CACHE_BYTES, defaultCache } from './process/storage.ts';
 import { addExamples } from './terminal/examples.ts';
@@ -33,7 +13,41 @@ Database:
   --database takes a URL like postgres://corkboard@db/corkboard. Command-line options are visible in
   the process list: keep passwords in the environment or in a PGPASSFILE.`;
 
-export function buildProgram(): Command {
+type LoadCommand = () => Promise<(program: Command) => void>;
+
+/** The commands, in the order of the help. Each is loaded on demand. */
+const COMMANDS: Readonly<Record<string, LoadCommand>> = {
+  serve: async () => (await import('./commands/serve.ts')).addServeCommand,
+  import: async () => (await import('./commands/import.ts')).addImportCommand,
+  export: async () => (await import('./commands/export.ts')).addExportCommand,
+  pull: async () => (await import('./commands/pull.ts')).addPullCommand,
+  sync: async () => (await import('./commands/sync.ts')).addSyncCommand,
+  organizations: async () => (await import('./commands/organizations.ts')).addOrganizationsCommands,
+  keys: async () => (await import('./commands/keys.ts')).addKeysCommands,
+  points: async () => (await import('./commands/points.ts')).addPointsCommands,
+  versions: async () => (await import('./commands/versions.ts')).addVersionsCommands,
+  rollback: async () => (await import('./commands/versions.ts')).addRollbackCommand,
+  forget: async () => (await import('./commands/forget.ts')).addForgetCommand,
+  expire: async () => (await import('./commands/expire.ts')).addExpireCommand,
+  copy: async () => (await import('./commands/copy.ts')).addCopyCommand,
+  backup: async () => (await import('./commands/backup.ts')).addBackupCommand,
+  restore: async () => (await import('./commands/restore.ts')).addRestoreCommand,
+  check: async () => (await import('./commands/check.ts')).addCheckCommand,
+  audit: async () => (await import('./commands/audit.ts')).addAuditCommand,
+  migrate: async () => (await import('./commands/migrate.ts')).addMigrateCommand,
+  prefetch: async () => (await import('./commands/prefetch.ts')).addPrefetchCommand,
+  demo: async () => (await import('./commands/demo.ts')).addDemoCommand,
+  completion: async () => {
+    const { addCompletionCommand } = await import('./commands/completion.ts');
+    return (program) => addCompletionCommand(program, buildProgram);
+  },
+};
+
+/**
+ * `words`: the arguments after the script. If the first one names a command, the program has only
+ * this command; otherwise it has all of them.
+ */
+export async function buildProgram([first = '']: readonly string[] = []): Promise<Command> {
   const program = new Command('corkboard')
     .description('Serve the data of a social-learning community over a read-only HTTP API.')
     .version(renderVersion(process.argv), '-V, --version', 'print the version; with --json as JSON')
@@ -77,27 +91,9 @@ export function buildProgram(): Command {
     'corkboard keys create --organization school --label dashboard',
     'corkboard serve --data ./data --port 8080',
   ]);
-  addServeCommand(program);
-  addImportCommand(program);
-  addExportCommand(program);
-  addPullCommand(program);
-  addSyncCommand(program);
-  addOrganizationsCommands(program);
-  addKeysCommands(program);
-  addPointsCommands(program);
-  addVersionsCommands(program);
-  addRollbackCommand(program);
-  addForgetCommand(program);
-  addExpireCommand(program);
-  addCopyCommand(program);
-  addBackupCommand(program);
-  addRestoreCommand(program);
-  addCheckCommand(program);
-  addAuditCommand(program);
-  addMigrateCommand(program);
-  addPrefetchCommand(program);
-  addDemoCommand(program);
-  addCompletionCommand(program);
+  const named = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined;
+  const loads = named === undefined ? Object.values(COMMANDS) : [named];
+  for (const add of await Promise.all(loads.map((load) => load()))) add(program);
   return program;
 }
 

@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { buildProgram } from '../../src/cli/program.ts';
 
+const PROGRAM = await buildProgram();
+
 export const DOCUMENT = join(import.meta.dirname, '../../docs/command-line.md');
 
 const INTRODUCTION = `# Command line
@@ -45,7 +47,7 @@ existing folder and otherwise fail with exit code 1.
 `;
 
 /** Every command with its full name; parents come before their subcommands. */
-export function allCommands(command: Command = buildProgram(), above = ''): [name: string, Command][] {
+export function allCommands(command: Command = PROGRAM, above = ''): [name: string, Command][] {
   const name = `${above}${command.name()}`;
   return [[name, command], ...command.commands.flatMap((below) => allCommands(below, `${name} `))];
 }

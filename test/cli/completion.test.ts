@@ -8,6 +8,8 @@ import { renderCompletion, SHELLS } from '../../src/cli/terminal/completion.ts';
 import { run, temporaryFolder } from './command.ts';
 import { allCommands } from './command-line-document.ts';
 
+const PROGRAM = await buildProgram();
+
 const folder = temporaryFolder();
 const script = join(folder, 'completion.bash');
 
@@ -56,7 +58,7 @@ describe('completion in bash', () => {
 describe('a script for completion', () => {
   for (const shell of SHELLS) {
     it(`names every command and option, ${shell}`, () => {
-      const text = renderCompletion(buildProgram(), shell);
+      const text = renderCompletion(PROGRAM, shell);
       for (const [, command] of allCommands()) {
         assert.match(text, new RegExp(`\\b${command.name()}\\b`));
         for (const { long, hidden } of command.options) {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import packageFile from '../../package.json' with { type: 'json' };
-import { run } from './command.ts';
+import { buildProgram } from '../../src/cli/program.ts';
+import { run, runProcess } from './command.ts';
 import { allCommands, DOCUMENT, helpOf, renderDocument } from './command-line-document.ts';
 
 /** Commands and options that scripts depend on (issue 2, item 6); removing one breaks scripts. */
@@ -92,6 +93,12 @@ const SURFACE: Readonly<Record<string, readonly string[]>> = {
   'corkboard demo': ['--host', '--port', '--log-level', '--resident-limit'],
 };
 
+/** Prints the name of each module that is loaded to standard error. */
+const TELL_LOADED = `--import data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from 'node:module';
+  registerHooks({ load(url, context, next) { console.error(url); return next(url, context); } });
+`)}`;
+
 describe('the command line', () => {
   it('has the commands and options that scripts depend on', () => {
     const names = allCommands().map(([name]) => name);
@@ -100,6 +107,40 @@ describe('the command line', () => {
       const missing = SURFACE[name]?.filter((flag) => !command.options.some(({ long }) => long === flag));
       assert.deepEqual(missing, [], name);
     }
+  });
+
+  it('builds only the command that is run, and all commands for anything else', async () => {
+    const namesOf = async (...words: readonly string[]) =>
+      (await buildProgram(words)).commands.map((command) => command.name());
+    const all = await namesOf();
+    for (const name of all) assert.deepEqual(await namesOf(name, '--json'), [name]);
+    for (const other of ['--help', 'help', 'inport', 'constructor', '--data'])
+      assert.deepEqual(await namesOf(other, 'import'), all, other);
+  });
+
+  it('has the same help for a command alone as among all commands', async () => {
+    const helps = new Map(allCommands().map(([name, command]) => [name, helpOf(command)]));
+    for (const command of (await buildProgram()).commands) {
+      const alone = await buildProgram([command.name()]);
+      for (const [name, each] of allCommands(alone).slice(1)) assert.equal(helpOf(each), helps.get(name));
+    }
+  });
+
+  it('loads only the code of the command that is run', async () => {
+    const { stderr } = await runProcess(['import', '--help'], { environment: { NODE_OPTIONS: TELL_LOADED } });
+    assert.match(stderr, /\/commands\/import\.ts$/m);
+    assert.doesNotMatch(
+      stderr,
+      /\/commands\/(?!import\.ts$)|cli-progress|parse-xml|duckdb|temporal-polyfill/m,
+    );
+  });
+
+  it('accepts options before the command', async () => {
+    const before = await run(['--data', '/nowhere', 'keys', 'list', '--organization', 'a']);
+    const behind = await run(['keys', 'list', '--organization', 'a', '--data', '/nowhere']);
+    assert.deepEqual(before, behind);
+    assert.equal(before.code, 1);
+    assert.match(before.stderr, /\/nowhere/);
   });
 
   it('is documented in docs/command-line.md exactly as in its help', () => {

@@ -4,8 +4,7 @@
  * (signals, broken pipes, workers) cannot be tested this way.
  */
 import { Readable, Writable } from 'node:stream';
-import type { Command } from 'commander';
-import { runProgram } from '../../src/cli/program-run.ts';
+import { type BuildProgram, runProgram } from '../../src/cli/program-run.ts';
 import type { Result, Surroundings } from './command.ts';
 
 /** What is replaced for a command. */
@@ -23,7 +22,7 @@ let turn: Promise<unknown> = Promise.resolve();
 export function runHere(
   args: readonly string[],
   surroundings: Replaced,
-  build?: () => Command,
+  build?: BuildProgram,
 ): Promise<Result> {
   const result = turn.then(() => runAlone(args, surroundings, build));
   turn = result.catch(() => undefined);
@@ -33,7 +32,7 @@ export function runHere(
 async function runAlone(
   args: readonly string[],
   surroundings: Replaced,
-  build?: () => Command,
+  build?: BuildProgram,
 ): Promise<Result> {
   using restored = new DisposableStack();
   const { argv, exitCode, title } = process;

@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import type { Option } from 'commander';
 import { buildProgram } from '../../src/cli/program.ts';
 
+const PROGRAM = await buildProgram();
+
 export const SETTINGS_DOCUMENT = join(import.meta.dirname, '../../docs/settings.md');
 
 const INTRODUCTION = `# Settings
@@ -38,9 +40,8 @@ All commands read the variables of the first five. \`demo\` also reads those of 
 
 /** The settings of `serve`, those of all commands first. */
 export function settingsOf(): readonly Option[] {
-  const program = buildProgram();
-  const serve = program.commands.find((command) => command.name() === 'serve')!;
-  return [program, serve].flatMap(({ options }) =>
+  const serve = PROGRAM.commands.find((command) => command.name() === 'serve')!;
+  return [PROGRAM, serve].flatMap(({ options }) =>
     options.filter(({ hidden, long }) => !hidden && long !== '--version'),
   );
 }

@@ -113,8 +113,8 @@ async function parse(
   environment: NodeJS.ProcessEnv,
 ): Promise<Result & { readonly options: Record<string, unknown> }> {
   let options: Record<string, unknown> = {};
-  const build = () => {
-    const program = buildProgram();
+  const build = async () => {
+    const program = await buildProgram(['serve']);
     program.commands
       .find((command) => command.name() === 'serve')
       ?.action((_options: unknown, command: Command) => {

@@ -4,7 +4,8 @@ import { renderCompletion, SHELLS, type Shell } from '../terminal/completion.ts'
 import { addExamples } from '../terminal/examples.ts';
 import { print } from '../terminal/output.ts';
 
-export function addCompletionCommand(program: Command): void {
+/** `buildAll` builds the program with all commands. */
+export function addCompletionCommand(program: Command, buildAll: () => Promise<Command>): void {
   const completion = program
     .command('completion')
     .summary('Print a script for completion in a shell.')
@@ -12,7 +13,7 @@ export function addCompletionCommand(program: Command): void {
       'Print a script with which a shell completes commands, options and their values. Load it when the shell starts, as in the examples.',
     )
     .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
-    .action((shell: Shell) => print(renderCompletion(program, shell).trimEnd()));
+    .action(async (shell: Shell) => print(renderCompletion(await buildAll(), shell).trimEnd()));
   addExamples(completion, [
     "echo 'source <(corkboard completion bash)' >> ~/.bashrc",
     "echo 'source <(corkboard completion zsh)' >> ~/.zshrc",

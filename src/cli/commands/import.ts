@@ -170,7 +170,7 @@ export async function importInto(
   const { readParquet } = await import('../../store/version/parquet/parquet-reader.ts');
   const { openTemporaryFolder, removeFoldersOnSignals } = await import('../../system/temporary-folder.ts');
   removeFoldersOnSignals();
-  const display = openProgressDisplay();
+  const display = await openProgressDisplay();
   const summary = new ProblemSummary();
   let isUnderWay = false;
   using scratch = new DisposableStack();

@@ -5,7 +5,7 @@ import { AppError } from '../../domain/app-error.ts';
 import { parseInstant } from '../../domain/instant.ts';
 import { isZone } from '../../domain/zone.ts';
 import type { ExternalFormat } from '../../ingest/external-format.ts';
-import { type DateOrder, FORMAT_TITLES } from '../../ingest/formats/choices.ts';
+import { type DateOrder, FORMAT_TITLES, type FormatName } from '../../ingest/formats/choices.ts';
 import { RECORD_KINDS, type RecordKind } from '../../store/staging.ts';
 import { type JsonOption, printResult, renderTable } from '../terminal/output.ts';
 
@@ -86,12 +86,14 @@ export async function readAs(options: WrittenBy): Promise<As> {
     );
   }
   const as = fromLrs === undefined ? options.as : 'xapi';
-  const { FORMATS } = await import('../../ingest/formats/formats.ts');
-  const format = Object.values(FORMATS).find(({ name }) => name === as);
-  if (format === undefined) {
+  const kind = RECORD_KINDS.find((each) => each === as);
+  if (as === undefined || kind !== undefined) {
     refuseWithoutFormat({ 'time-zone': timeZone, 'date-order': dateOrder, mapping });
-    return { as: RECORD_KINDS.find((kind) => kind === as) };
+    return { as: kind };
   }
+  const { FORMATS } = await import('../../ingest/formats/formats.ts');
+  // The option has only these choices.
+  const format = FORMATS[as as FormatName];
   if (!format.isLocal && (timeZone ?? dateOrder) !== undefined) {
     throw new AppError(
       'option-malformed',

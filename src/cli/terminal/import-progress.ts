@@ -2,7 +2,6 @@
  * The progress of an import, on standard error: a bar on a terminal, otherwise a line every few
  * seconds (decision 32).
  */
-import { SingleBar } from 'cli-progress';
 import type { ImportProgress } from '../../ingest/progress.ts';
 import { remark, renderCell } from './output.ts';
 
@@ -13,11 +12,12 @@ export interface ProgressDisplay {
   end(): void;
 }
 
-export function openProgressDisplay(): ProgressDisplay {
-  return process.stderr.isTTY ? openBar() : openLines();
+export async function openProgressDisplay(): Promise<ProgressDisplay> {
+  return process.stderr.isTTY ? await openBar() : openLines();
 }
 
-function openBar(): ProgressDisplay {
+async function openBar(): Promise<ProgressDisplay> {
+  const { SingleBar } = await import('cli-progress');
   const bar = new SingleBar({
     format: '{bar} {percentage}%  {records} records  {rate}/s  {remaining}  {file}',
     barCompleteChar: '█',

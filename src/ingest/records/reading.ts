@@ -17,7 +17,6 @@ import { readJsonLines } from './json-lines.ts';
 import type { NestedEvents } from './nested-events.ts';
 import { PlainEvents } from './plain-events.ts';
 import { type Reading, readJson, refused } from './record-reading.ts';
-import { readRows } from './xml-rows.ts';
 
 export interface ReadingOptions {
   readonly readParquet: ReadParquet;
@@ -61,8 +60,10 @@ async function* readForm(open: OpenInput, { readParquet, isLast, plainFile, nest
   }
   const bytes = unpack(source.read(isLast), form.compression);
   if (form.format === 'csv') yield* readCsv(bytes, open, plainFile);
-  else if (form.format === 'xml') yield* readRows(bytes);
-  else if (form.format === 'json') {
+  else if (form.format === 'xml') {
+    const { readRows } = await import('./xml-rows.ts');
+    yield* readRows(bytes);
+  } else if (form.format === 'json') {
     const array = input.foreign === undefined ? bytes : asArray(bytes);
     for await (const elements of readElements(array)) yield elements.map(readJson);
   } else yield* readJsonLines(bytes, nested);
