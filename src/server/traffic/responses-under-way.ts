@@ -57,14 +57,32 @@ export interface UnderWayOptions {
   readonly countCut: (reason: CutReason) => void;
 }
 
-/** Must be disposed of when the response has ended, in whatever way. */
-export interface ResponsePlace extends Disposable {
+/**
+ * Must be disposed of when the response has ended, in whatever way. A class, because V8
+ * takes a quarter of a microsecond for an object literal with a method named by a symbol.
+ */
+export class ResponsePlace implements Disposable {
+  readonly #take: (heldBytes: number) => () => void;
+  #end: (() => void) | undefined;
+
+  /** `take` returns the function that gives the share back. */
+  constructor(take: (heldBytes: number) => () => void) {
+    this.#take = take;
+  }
+
   /**
    * Must be called when a response is known to be large, before much work is done for it. Only the
    * first call counts. `heldBytes`: the approximate memory that it holds at a time. Throws
    * `too-many-responses`, `server-busy`.
    */
-  begin(heldBytes: number): void;
+  begin(heldBytes: number): void {
+    this.#end ??= this.#take(heldBytes);
+  }
+
+  [Symbol.dispose](): void {
+    this.#end?.();
+    this.#end = undefined;
+  }
 }
 
 export class ResponsesUnderWay {
@@ -93,16 +111,7 @@ export class ResponsesUnderWay {
    * the version that it reads; absent for a part of a live stream, which is watched as a whole.
    */
   placeOf(request: FastifyRequest, version?: HeldVersion): ResponsePlace {
-    let end: (() => void) | undefined;
-    return {
-      begin: (heldBytes) => {
-        end ??= this.#take(request, version, heldBytes);
-      },
-      [Symbol.dispose]() {
-        end?.();
-        end = undefined;
-      },
-    };
+    return new ResponsePlace((heldBytes) => this.#take(request, version, heldBytes));
   }
 
   #take(request: FastifyRequest, version: HeldVersion | undefined, heldBytes: number): () => void {
