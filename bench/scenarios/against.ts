@@ -18,6 +18,8 @@ const SAME_BOARDS = 16;
 const WARM_SECONDS = 8;
 /** After this long, a server has written a memory image of 10 M events for its next start. */
 const IMAGE_MS = 120_000;
+/** How long an export is repeated. */
+const REPEAT_MS = 3_000;
 const EXPORT = '/a/v1/events';
 
 type Figures = Readonly<Record<string, number>>;
@@ -91,7 +93,7 @@ async function measureServed(plan: Plan, ground: Ground): Promise<Figures> {
     exports[`${name} export, first time`] = await fetchAs(headers);
     // A response that is cached at the second time comes from the cache at the third time.
     await fetchAs(headers);
-    exports[`${name} export again`] = Math.min(await fetchAs(headers), await fetchAs(headers));
+    exports[`${name} export again`] = await minimumOf(() => fetchAs(headers));
   }
   const insights = await fetchAs({}, '/insights/v1/activity');
   const boards = boardIds(ground.community).map((board) => `/a/v1/events/board/${board}`);
@@ -107,6 +109,15 @@ async function measureServed(plan: Plan, ground: Ground): Promise<Figures> {
     'boards rendered each time/s': await loadBoards(plan, bed, boards),
     'boards given before/s': await loadBoards(plan, bed, same),
   };
+}
+
+/** The minimum of repeated measurements: one short download in three takes 50 % longer. */
+async function minimumOf(measure: () => Promise<number>): Promise<number> {
+  const endMs = performance.now() + REPEAT_MS;
+  let leastMs = Number.POSITIVE_INFINITY;
+  do leastMs = Math.min(leastMs, await measure());
+  while (performance.now() < endMs);
+  return leastMs;
 }
 
 async function loadBoards(
