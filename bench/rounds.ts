@@ -23,7 +23,11 @@ export async function measureRounds<Target, Name extends string>(
       if (round > 0) rounds[index]!.push(figures);
     }
   }
-  return rounds.map((list) => ({ rounds: list, median: medians(list) }));
+  return rounds.map(outcomeOf);
+}
+
+export function outcomeOf<Name extends string>(rounds: readonly Figures<Name>[]): Outcome<Name> {
+  return { rounds, median: medians(rounds) };
 }
 
 /** Median of the ratios `one / other` over the rounds; undefined if one of them is missing. */

@@ -90,7 +90,7 @@ export const TABLES = {
   },
   against: {
     title: 'Against another checkout',
-    note: 'Both in turn, in the same rounds, with data of their own in a folder. "Ratio": how often this checkout is as fast, or the other takes as much memory; the median of the ratios of the rounds. "Again": the fastest of all that fit into three seconds.',
+    note: 'Both in turn, in the same rounds, with data of their own in a folder. "Ratio": how often this checkout is as fast, or the other takes as much memory; the median of the ratios of the rounds. "Again": the fastest of all that fit into three seconds. Small requests (boards, users, windows): both servers at once, asked in turn; a round is the median of five turns after a start of both.',
     header: ['data', 'what', 'ratio', 'lowest', 'highest', 'this checkout', 'the other'],
   },
   shared: {

@@ -3,17 +3,20 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Bed, type Ground, isLarge, openBed, type Plan } from '../bed.ts';
-import { boardIds, writeIncrement } from '../community.ts';
+import { writeIncrement } from '../community.ts';
 import { importFiles, makeKey, ORGANIZATION, type Program, THIS } from '../corkboard.ts';
 import { download } from '../curl.ts';
 import { settledPss } from '../memory.ts';
-import { measureRounds, type Outcome, ratioOf } from '../rounds.ts';
+import { questionsOf } from '../questions.ts';
+import { measureRounds, type Outcome, outcomeOf, ratioOf } from '../rounds.ts';
 import { bytes, duration, rate, ratio } from '../table.ts';
 import type { Bundle } from './stores.ts';
 
 const INCREMENT_EVENTS = 1_000;
 const CONNECTIONS = 16;
 const SAME_BOARDS = 16;
+/** Measurements of small requests after each start, for each server. */
+const TURNS = 5;
 /** The rate grows by a third within four seconds, and then no longer. */
 const WARM_SECONDS = 8;
 /** After this long, a server has written a memory image of 10 M events for its next start. */
@@ -21,6 +24,12 @@ const IMAGE_MS = 120_000;
 /** How long an export is repeated. */
 const REPEAT_MS = 3_000;
 const EXPORT = '/a/v1/events';
+
+interface Checkout {
+  readonly name: string;
+  readonly program: Program;
+  readonly dataDir: string;
+}
 
 type Figures = Readonly<Record<string, number>>;
 type Kind = 'time' | 'rate' | 'memory';
@@ -35,11 +44,20 @@ export async function measureAgainst(plan: Plan, data: Bundle, against: Program)
   const more = join(data.folder, 'events-more.csv');
   await writeIncrement(more, data.community, INCREMENT_EVENTS);
   const rounds = { count: isLarge(data) ? Math.min(2, plan.rounds) : plan.rounds, warm: isLarge(data) };
-  const outcomes = await measureRounds([THIS, against], rounds, async (program, round) => {
-    plan.report.say(`${data.title}, ${program === THIS ? 'this checkout' : 'the other'}, round ${round}`);
-    return await measureProgram(plan, data, program, more);
+  const checkouts: Checkout[] = [
+    { name: 'this checkout', program: THIS, dataDir: join(data.folder, 'data-this') },
+    { name: 'the other', program: against, dataDir: join(data.folder, 'data-other') },
+  ];
+  const alone = await measureRounds(checkouts, rounds, async (checkout, round) => {
+    plan.report.say(`${data.title}, ${checkout.name}, round ${round}`);
+    return await measureAlone(plan, data, checkout, more);
   });
-  addRows(plan, data.title, outcomes);
+  addRows(plan, data.title, alone);
+  const grounds: Ground[] = [];
+  for (const { program, dataDir } of checkouts) {
+    grounds.push({ ...data, program, dataDir, key: await makeKey(dataDir, plan.signal, [], program) });
+  }
+  addRows(plan, data.title, await measureSmallOfBoth(plan, grounds, rounds.count));
 }
 
 function addRows(plan: Plan, title: string, outcomes: readonly Outcome<string>[]): void {
@@ -57,15 +75,20 @@ function addRows(plan: Plan, title: string, outcomes: readonly Outcome<string>[]
   }
 }
 
-async function measureProgram(plan: Plan, data: Bundle, program: Program, more: string): Promise<Figures> {
+/** Imports into a new folder, which is left with the data. */
+async function measureAlone(
+  plan: Plan,
+  data: Bundle,
+  { program, dataDir }: Checkout,
+  more: string,
+): Promise<Figures> {
   const { signal } = plan;
-  const dataDir = join(data.folder, 'data');
+  await rm(dataDir, { recursive: true, force: true });
   await mkdir(dataDir);
   const imported = await importFiles([data.bundle], dataDir, signal, ORGANIZATION, program);
   const key = await makeKey(dataDir, signal, [], program);
   const served = await measureServed(plan, { ...data, dataDir, key, program });
   const added = await importFiles([more], dataDir, signal, ORGANIZATION, program);
-  await rm(dataDir, { recursive: true });
   const imports = { import: imported.elapsedMs, 'import of 1,000 more': added.elapsedMs };
   return { ...imports, 'memory of an import': imported.peakBytes ?? 0, ...served };
 }
@@ -96,18 +119,11 @@ async function measureServed(plan: Plan, ground: Ground): Promise<Figures> {
     exports[`${name} export again`] = await minimumOf(() => fetchAs(headers));
   }
   const insights = await fetchAs({}, '/insights/v1/activity');
-  const boards = boardIds(ground.community).map((board) => `/a/v1/events/board/${board}`);
-  const same = boards.slice(0, SAME_BOARDS);
-  if (isLarge(ground)) await pause(Math.max(0, startMs + IMAGE_MS - performance.now()));
-  // Not counted: a new process compiles its code for some seconds.
-  for (const paths of [boards, same]) await loadBoards(plan, bed, paths, WARM_SECONDS);
   return {
     'start to the first answer': start,
     'memory at rest': atRest,
     ...exports,
     'insights, activity': insights,
-    'boards rendered each time/s': await loadBoards(plan, bed, boards),
-    'boards given before/s': await loadBoards(plan, bed, same),
   };
 }
 
@@ -120,12 +136,48 @@ async function minimumOf(measure: () => Promise<number>): Promise<number> {
   return leastMs;
 }
 
-async function loadBoards(
+/**
+ * Small requests to both servers, which run at the same time and are measured in turn: the speed of
+ * a shared machine changes within a minute by more than they differ. Repeated, because starts of
+ * one server differ, too.
+ */
+async function measureSmallOfBoth(
   plan: Plan,
-  bed: Bed,
-  paths: readonly string[],
-  seconds = 2 * plan.seconds,
-): Promise<number> {
+  grounds: readonly Ground[],
+  starts: number,
+): Promise<Outcome<string>[]> {
+  const { community, title } = grounds[0]!;
+  const boards = questionsOf('board', community);
+  const loads: readonly (readonly [name: string, paths: readonly string[]])[] = [
+    ['boards rendered each time', boards],
+    ['users rendered each time', questionsOf('user', community)],
+    ['windows rendered each time', questionsOf('window', community)],
+    ['boards given before', boards.slice(0, SAME_BOARDS)],
+  ];
+  const rounds: Figures[][] = grounds.map(() => []);
+  for (let start = 1; start <= starts; start++) {
+    plan.report.say(`${title}, small requests to both in turn, start ${start}`);
+    await using servers = new AsyncDisposableStack();
+    const beds: Bed[] = [];
+    for (const ground of grounds) {
+      beds.push(servers.use(await openBed(ground, plan.signal, '--workers', '1')));
+    }
+    if (isLarge(grounds[0]!)) await pause(IMAGE_MS);
+    const medians: Record<string, number>[] = beds.map(() => ({}));
+    for (const [name, paths] of loads) {
+      const turns = await measureRounds(beds, { count: TURNS, warm: false }, async (bed, turn) => {
+        // A new process compiles its code for some seconds.
+        const seconds = turn === 0 ? WARM_SECONDS : 2 * plan.seconds;
+        return { [`${name}/s`]: await loadSmall(plan, bed, paths, seconds) };
+      });
+      for (const [index, { median }] of turns.entries()) Object.assign(medians[index]!, median);
+    }
+    for (const [index, figures] of medians.entries()) rounds[index]!.push(figures);
+  }
+  return rounds.map(outcomeOf);
+}
+
+async function loadSmall(plan: Plan, bed: Bed, paths: readonly string[], seconds: number): Promise<number> {
   const { requestsPerSecond } = await plan.client.measure({
     ...{ port: bed.server.port, headers: bed.product.headers, paths, first: 0 },
     ...{ status: 200, leastBytes: 0, connections: CONNECTIONS, seconds },
