@@ -31,6 +31,11 @@ const PLAIN_SHARE = 1 / 2;
 /** Each body has an open file. */
 const MOST_FILES = 256;
 const REMEMBERED_TAGS = 1024;
+/**
+ * When memory is full, this share of the small bodies is kept, at random. Otherwise, requests that
+ * take turns and do not all fit would evict each other: each would be copied and none found again.
+ */
+const EVICTING_SHARE = 1 / 16;
 
 /** A slower disk delays a response more than most networks do. */
 const LEAST_BYTES_PER_MS = 30_000;
@@ -95,11 +100,17 @@ export class BodyCache {
   readonly #askedSmall = new Doorkeeper(REMEMBERED_TAGS);
   readonly #askedLarge = new Doorkeeper(REMEMBERED_TAGS);
   readonly #retired = new WeakSet<Dataset>();
+  readonly #mayEvict: () => boolean;
 
-  constructor({ memoryBytes, diskBytes, plainBytes }: Budget = measureBudget()) {
+  /** `mayEvict`: whether a small body may evict others; called when there is no room for it. */
+  constructor(
+    { memoryBytes, diskBytes, plainBytes }: Budget = measureBudget(),
+    mayEvict = () => Math.random() < EVICTING_SHARE,
+  ) {
     this.#small = new BodyRoom(memoryBytes);
     this.#plain = new DiskRoom(plainBytes);
     this.#packed = new DiskRoom(diskBytes - plainBytes);
+    this.#mayEvict = mayEvict;
   }
 
   /** Bytes on disk. */
@@ -135,6 +146,7 @@ export class BodyCache {
     if (!(isCostly || this.#askedSmall.knows(tag)) || this.#retired.has(dataset)) return;
     if (this.#small.find(dataset, tag) !== undefined) return;
     const size = bytes.length + OVERHEAD_BYTES;
+    if (!(isCostly || this.#small.hasFree(size) || this.#mayEvict())) return;
     if (!this.#small.take(dataset, size)) return;
     // A copy in separate memory, because the memory of the response is reused.
     const copy = Buffer.allocUnsafeSlow(bytes.length);

@@ -34,6 +34,11 @@ export class BodyRoom<Entry extends Kept> {
     return this.#usedBytes;
   }
 
+  /** Whether the bytes fit without an eviction. */
+  hasFree(bytes: number): boolean {
+    return this.#usedBytes + bytes <= this.mostBytes;
+  }
+
   find(dataset: Dataset, tag: string): Entry | undefined {
     const entries = this.#versions.get(dataset)?.entries;
     const entry = entries?.get(tag);
@@ -45,7 +50,7 @@ export class BodyRoom<Entry extends Kept> {
 
   /** Does not count the bytes of the entry; that is done by `take`. */
   add(dataset: Dataset, tag: string, entry: Entry): void {
-    while (this.#entries >= this.#mostEntries && this.#displace());
+    while (this.#entries >= this.#mostEntries && this.#evict());
     this.#of(dataset).entries.set(tag, entry);
     this.#entries += 1;
   }
@@ -61,7 +66,7 @@ export class BodyRoom<Entry extends Kept> {
   /** Reserves more bytes, and evicts idle bodies to make room. False when there is no room. */
   take(dataset: Dataset, bytes: number): boolean {
     if (bytes > this.mostBytes) return false;
-    while (this.#usedBytes + bytes > this.mostBytes) if (!this.#displace()) return false;
+    while (!this.hasFree(bytes)) if (!this.#evict()) return false;
     this.#change(dataset, bytes);
     return true;
   }
@@ -82,7 +87,7 @@ export class BodyRoom<Entry extends Kept> {
   }
 
   /** Evicts one body. False when all bodies have readers. */
-  #displace(): boolean {
+  #evict(): boolean {
     let most: { readonly bytes: number; readonly dataset: Dataset; readonly tag: string } | undefined;
     for (const [dataset, { bytes, entries }] of this.#versions) {
       if (most !== undefined && bytes <= most.bytes) continue;

@@ -13,8 +13,11 @@ function version(): Dataset {
   return new PlainDataset(worldOf(0), 1);
 }
 
-function cacheOf(memoryBytes: number, diskBytes = 0, plainBytes = 0): BodyCache {
-  return new BodyCache({ memoryBytes, diskBytes, plainBytes });
+function cacheOf(
+  memoryBytes: number,
+  { diskBytes = 0, plainBytes = 0, mayEvict = (): boolean => true } = {},
+): BodyCache {
+  return new BodyCache({ memoryBytes, diskBytes, plainBytes }, mayEvict);
 }
 
 function small(bytes: number) {
@@ -67,6 +70,33 @@ describe('small bodies', () => {
     assert.equal(found(cache, dataset, 'abcde'), 'acd');
   });
 
+  it('stay when there is no room for all that take turns, except for a few; costly ones are kept', () => {
+    let mayEvict = false;
+    const cache = cacheOf(10_000, { mayEvict: () => mayEvict });
+    const dataset = version();
+    for (const tag of 'abcde') keepAgain(cache, dataset, tag, 2_500);
+    assert.equal(found(cache, dataset, 'abcde'), 'abc');
+    mayEvict = true;
+    cache.slot(dataset, 'd').keep(small(2_500));
+    assert.equal(found(cache, dataset, 'abcde'), 'bcd');
+    mayEvict = false;
+    cache.slot(dataset, 'e').keep(small(2_500), true);
+    assert.equal(found(cache, dataset, 'abcde'), 'cde');
+  });
+
+  it('of which twice as many take turns as fit are found in a third of the requests or more', () => {
+    const size = 2_000;
+    const cache = new BodyCache({ memoryBytes: 100 * (size + 512), diskBytes: 0, plainBytes: 0 });
+    const dataset = version();
+    let hits = 0;
+    for (let request = 0; request < 200 * 20; request++) {
+      const slot = cache.slot(dataset, String(request % 200));
+      if (slot.find() === undefined) slot.keep(small(size));
+      else hits += 1;
+    }
+    assert.ok(hits > (200 * 20) / 3, String(hits));
+  });
+
   it('are limited in number too, even if they are very small', () => {
     const cache = cacheOf(100_000);
     const dataset = version();
@@ -114,7 +144,7 @@ describe('small bodies', () => {
 
 describe('large bodies', () => {
   it('are kept at once if they are costly; plain ones from the second request on', async () => {
-    const cache = cacheOf(0, 100 * MB, 50 * MB);
+    const cache = cacheOf(0, { diskBytes: 100 * MB, plainBytes: 50 * MB });
     const dataset = version();
     assert.equal(await fill(cache, dataset, 'a', beginning(2 * MB)), true);
     const plain = beginning(2 * MB, { isPlain: true, isCostly: false, byteLength: 2 * MB });
@@ -127,7 +157,7 @@ describe('large bodies', () => {
   });
 
   it('never exceed their budget; plain ones leave room for others, and one that cannot fit takes nothing', async () => {
-    const cache = cacheOf(0, 20 * MB, 8 * MB);
+    const cache = cacheOf(0, { diskBytes: 20 * MB, plainBytes: 8 * MB });
     const dataset = version();
     const plain = (bytes: number) => beginning(bytes, { isPlain: true, byteLength: bytes });
     for (const tag of 'abcdef') {
@@ -150,7 +180,7 @@ describe('large bodies', () => {
   });
 
   it('stay until their readers have finished, even after their version is forgotten', async () => {
-    const cache = cacheOf(0, 10 * MB);
+    const cache = cacheOf(0, { diskBytes: 10 * MB });
     const [dataset, another] = [version(), version()];
     const body = cache.slot(dataset, 'a').begin(beginning(6 * MB))!;
     await using reader = body.join();
@@ -168,7 +198,7 @@ describe('large bodies', () => {
   });
 
   it('are made once per tag, and found by the next request', async () => {
-    const cache = cacheOf(0, 10 * MB);
+    const cache = cacheOf(0, { diskBytes: 10 * MB });
     const dataset = version();
     const slot = cache.slot(dataset, 'a');
     await using reader = slot.begin(beginning(2 * MB))!.join();
