@@ -5,7 +5,7 @@
  * failure.
  */
 import fs from 'node:fs/promises';
-import http, { type RequestOptions } from 'node:http';
+import http, { type ClientRequest, type RequestOptions } from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
 
 const FILE_CALLS = ['rename', 'mkdir', 'rm', 'rmdir', 'chmod', 'chown', 'open'] as const;
@@ -13,18 +13,40 @@ const [, , address = '', batches = '', token = ''] = process.argv;
 const fatal = Number(process.env['KILL_BEFORE'] ?? 0);
 let calls = 0;
 
-function count(): void {
+/** Whether the process is to be killed before the call that is about to be made. */
+function isFatal(): boolean {
   calls += 1;
-  if (calls === fatal) process.kill(process.pid, 'SIGKILL');
+  return calls === fatal;
 }
 
+function kill(): void {
+  process.kill(process.pid, 'SIGKILL');
+}
+
+/**
+ * The lock is renewed at any time. Renewals that have been sent are waited for, and nothing else is
+ * sent meanwhile: one that arrives after the process has ended would look like that of a live run.
+ */
 function killBeforeRequests(): void {
-  const original = http.request as (...values: unknown[]) => unknown;
+  const original = http.request as (...values: unknown[]) => ClientRequest;
+  const renewals = new Set<ClientRequest>();
+  let isDying = false;
   Object.assign(http, {
     request: (options: RequestOptions, ...values: unknown[]) => {
-      // The lock is renewed at any time.
-      if (options.method !== 'GET' && !String(options.path).includes('/locks/')) count();
-      return original(options, ...values);
+      const request = original(options, ...values);
+      const isRenewal = String(options.path).includes('/locks/');
+      if (options.method !== 'GET' && !isRenewal) isDying ||= isFatal();
+      if (isDying) {
+        Object.assign(request, { write: () => true, end: () => request });
+        if (renewals.size === 0) kill();
+      } else if (isRenewal) {
+        renewals.add(request);
+        request.once('close', () => {
+          renewals.delete(request);
+          if (isDying && renewals.size === 0) kill();
+        });
+      }
+      return request;
     },
   });
 }
@@ -33,7 +55,7 @@ function killBefore(name: (typeof FILE_CALLS)[number]): void {
   const original = fs[name] as (...values: unknown[]) => unknown;
   Object.assign(fs, {
     [name]: (...values: unknown[]) => {
-      count();
+      if (isFatal()) kill();
       return original(...values);
     },
   });
