@@ -5,7 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Bed, type Ground, isLarge, openBed, type Plan } from '../bed.ts';
 import { writeIncrement } from '../community.ts';
 import { importFiles, makeKey, ORGANIZATION, type Program, THIS } from '../corkboard.ts';
-import { download } from '../curl.ts';
+import { download, downloadForever } from '../curl.ts';
+import type { LoadFigures } from '../load.ts';
 import { settledPss } from '../memory.ts';
 import { questionsOf } from '../questions.ts';
 import { measureRounds, type Outcome, outcomeOf, ratioOf } from '../rounds.ts';
@@ -24,6 +25,8 @@ const IMAGE_MS = 120_000;
 /** How long an export is repeated. */
 const REPEAT_MS = 3_000;
 const EXPORT = '/a/v1/events';
+const EXPORTS = 10;
+const FORMS = ['application/json', 'application/x-ndjson', 'text/csv'] as const;
 
 interface Checkout {
   readonly name: string;
@@ -146,7 +149,23 @@ async function measureSmallOfBoth(
   grounds: readonly Ground[],
   starts: number,
 ): Promise<Outcome<string>[]> {
-  const { community, title } = grounds[0]!;
+  const rounds: Figures[][] = grounds.map(() => []);
+  for (let start = 1; start <= starts; start++) {
+    plan.report.say(`${grounds[0]!.title}, small requests to both in turn, start ${start}`);
+    await using servers = new AsyncDisposableStack();
+    const beds: Bed[] = [];
+    for (const ground of grounds) {
+      beds.push(servers.use(await openBed(ground, plan.signal, '--workers', '1')));
+    }
+    if (isLarge(grounds[0]!)) await pause(IMAGE_MS);
+    for (const [index, figures] of (await measureInTurn(plan, beds)).entries()) rounds[index]!.push(figures);
+  }
+  return rounds.map(outcomeOf);
+}
+
+/** The medians of each server, by name. */
+async function measureInTurn(plan: Plan, beds: readonly Bed[]): Promise<Figures[]> {
+  const { community } = beds[0]!;
   const boards = questionsOf('board', community);
   const loads: readonly (readonly [name: string, paths: readonly string[]])[] = [
     ['boards rendered each time', boards],
@@ -154,33 +173,52 @@ async function measureSmallOfBoth(
     ['windows rendered each time', questionsOf('window', community)],
     ['boards given before', boards.slice(0, SAME_BOARDS)],
   ];
-  const rounds: Figures[][] = grounds.map(() => []);
-  for (let start = 1; start <= starts; start++) {
-    plan.report.say(`${title}, small requests to both in turn, start ${start}`);
-    await using servers = new AsyncDisposableStack();
-    const beds: Bed[] = [];
-    for (const ground of grounds) {
-      beds.push(servers.use(await openBed(ground, plan.signal, '--workers', '1')));
-    }
-    if (isLarge(grounds[0]!)) await pause(IMAGE_MS);
-    const medians: Record<string, number>[] = beds.map(() => ({}));
-    for (const [name, paths] of loads) {
-      const turns = await measureRounds(beds, { count: TURNS, warm: false }, async (bed, turn) => {
-        // A new process compiles its code for some seconds.
-        const seconds = turn === 0 ? WARM_SECONDS : 2 * plan.seconds;
-        return { [`${name}/s`]: await loadSmall(plan, bed, paths, seconds) };
-      });
-      for (const [index, { median }] of turns.entries()) Object.assign(medians[index]!, median);
-    }
-    for (const [index, figures] of medians.entries()) rounds[index]!.push(figures);
+  const medians: Record<string, number>[] = beds.map(() => ({}));
+  for (const [name, paths] of loads) {
+    const turns = await measureRounds(beds, { count: TURNS, warm: false }, async (bed, turn) => {
+      // A new process compiles its code for some seconds.
+      const seconds = turn === 0 ? WARM_SECONDS : 2 * plan.seconds;
+      return { [`${name}/s`]: (await loadSmall(plan, bed, paths, seconds)).requestsPerSecond };
+    });
+    for (const [index, { median }] of turns.entries()) Object.assign(medians[index]!, median);
   }
-  return rounds.map(outcomeOf);
+  const beside = await measureBesideExports(plan, beds, boards);
+  return medians.map((figures, index) => ({ ...figures, ...beside[index]!.median }));
 }
 
-async function loadSmall(plan: Plan, bed: Bed, paths: readonly string[], seconds: number): Promise<number> {
-  const { requestsPerSecond } = await plan.client.measure({
+/**
+ * Boards while clients are the first to request an export with gzip. Each turn has a form of its
+ * own, so that it is compressed again.
+ */
+async function measureBesideExports(
+  plan: Plan,
+  beds: readonly Bed[],
+  paths: readonly string[],
+): Promise<Outcome<string>[]> {
+  const { signal } = plan;
+  return await measureRounds(beds, { count: FORMS.length, warm: true }, async (bed, turn) => {
+    const { port, headers: own } = bed.product;
+    const headers = { ...own, accept: FORMS[turn - 1]!, 'accept-encoding': 'gzip' };
+    await using _exports = downloadForever(
+      { url: `http://127.0.0.1:${port}${EXPORT}`, headers, signal },
+      EXPORTS,
+    );
+    const { requestsPerSecond, p99Ms } = await loadSmall(plan, bed, paths, 2 * plan.seconds);
+    return {
+      'boards beside the first gzip exports/s': requestsPerSecond,
+      'p99 of boards beside them': p99Ms,
+    };
+  });
+}
+
+async function loadSmall(
+  plan: Plan,
+  bed: Bed,
+  paths: readonly string[],
+  seconds: number,
+): Promise<LoadFigures> {
+  return await plan.client.measure({
     ...{ port: bed.server.port, headers: bed.product.headers, paths, first: 0 },
     ...{ status: 200, leastBytes: 0, connections: CONNECTIONS, seconds },
   });
-  return requestsPerSecond;
 }

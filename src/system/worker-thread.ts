@@ -1,5 +1,6 @@
 /** A thread that does jobs for this one, on request, and is started again after it has died. */
 import { type ResourceLimits, Worker } from 'node:worker_threads';
+import { goBeforeOtherThreads } from './thread-priority.ts';
 
 export interface OfJob {
   readonly job: number;
@@ -60,6 +61,7 @@ export class WorkerThread<Order, Reply extends OfJob> {
   #start(): Worker {
     if (this.#worker !== undefined) return this.#worker;
     const worker = new Worker(this.#main, { resourceLimits: this.#limits });
+    worker.once('online', goBeforeOtherThreads);
     worker.on('message', (reply: Reply | JobFailure) => this.#receive(worker, reply));
     worker.on('error', (error) => this.#fail(worker, error));
     worker.on('exit', () => this.#fail(worker, new Error('The thread has ended.')));
