@@ -35,12 +35,12 @@ function moreThanServing(command: string, ...args: readonly string[]): Record<st
 
 it('rendering, compression and reading of files give way to the thread that serves', LINUX, () => {
   const { MainThread, WorkerThread, 'libuv-worker': pool, V8Worker } = moreThanServing(process.execPath);
-  assert.deepEqual([MainThread, WorkerThread, pool], [[0], [10], [10, 10, 10, 10]]);
+  assert.deepEqual([MainThread, WorkerThread, new Set(pool)], [[0], [10], new Set([10])]);
   // The thread that serves waits for collectors of garbage.
   assert.deepEqual(new Set(V8Worker), new Set([0]));
 });
 
 it('gives way in a process that is nice itself, and never beyond what there is', LINUX, () => {
   const { WorkerThread, 'libuv-worker': pool } = moreThanServing('nice', '-n', '15', process.execPath);
-  assert.deepEqual([WorkerThread, pool], [[4], [4, 4, 4, 4]]);
+  assert.deepEqual([WorkerThread, new Set(pool)], [[4], new Set([4])]);
 });
