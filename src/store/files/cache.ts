@@ -194,7 +194,6 @@ export class VersionCache {
         await rm(partial, { force: true });
       }
       await writeManifest(path, wanted.manifest);
-      await this.#dropImages(wanted);
       await this.#dropSpilled(wanted.folder);
     } finally {
       unlock();
@@ -258,13 +257,6 @@ export class VersionCache {
       const path = join(this.#root, folder, name);
       const { mtimeMs = Number.POSITIVE_INFINITY } = (await stat(path).catch(() => undefined)) ?? {};
       if (mtimeMs < Date.now() - IN_SERVICE_MS) await rm(path, { recursive: true, force: true });
-    }
-  }
-
-  /** Deletes the images of earlier versions. */
-  async #dropImages({ folder, publication: current }: SharedVersion): Promise<void> {
-    for (const { publication, path } of await this.#versionsOf(folder)) {
-      if (publication < current) await removeImages(path);
     }
   }
 
@@ -344,13 +336,9 @@ async function bytesOfImages(path: string): Promise<number> {
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
-async function removeImages(path: string): Promise<void> {
-  for (const image of await imagesOf(path)) await rm(image, { force: true });
-}
-
 /** The manifest first: without it the file does not count. */
 async function remove(path: string): Promise<void> {
   await rm(manifestPath(path), { force: true });
-  await removeImages(path);
+  for (const image of await imagesOf(path)) await rm(image, { force: true });
   await rm(path, { force: true });
 }

@@ -12,6 +12,7 @@ import { namesIn, readIfExists } from '../../system/if-exists.ts';
 import { synchronize } from '../../system/synchronize.ts';
 import { type ChunkDigests, digestsOf, digestsWithout } from '../chunks/chunk-digests.ts';
 import { KEPT_VERSIONS, type Rules } from '../store.ts';
+import { versionOfImage } from '../version/read/image-file.ts';
 import type { VersionFile } from '../version/read/version-dataset.ts';
 import {
   encodeDigests,
@@ -36,8 +37,6 @@ const UNFINISHED_DIGESTS = /\.(?:manifest|sha256)\.tmp$/;
 const PUBLISHED = /^(\d+)\.duckdb$/;
 /** A version, its digests, its memory image, or the list of its readers, which SQLite locks. */
 const OF_VERSION = /^(\d+)\.(?:duckdb|manifest|sha256|image|readers(?:-journal)?)$/;
-/** The image of a version, or one that is being written. */
-const IMAGE = /^(\d+)\.image(?:\.|$)/;
 /**
  * DuckDB's temporary files of a process that reads a version. Earlier releases left out its number.
  */
@@ -180,16 +179,15 @@ export class VersionFolder {
   }
 
   /**
-   * Deletes versions that are too old to be kept by the rules, or never became current, and the
-   * images of all but the current one. One of these versions may become the spare.
+   * Deletes versions that are too old to be kept by the rules, or never became current, with their
+   * images. One of these versions may become the spare.
    */
   async prune(current: number, rules: Rules): Promise<void> {
     const oldest = Math.max(await this.#oldestKept(current, rules), await this.#oldest());
     await this.#makeSpare(current, oldest);
     for (const name of await readdir(this.#folder)) {
-      const generation = Number(OF_VERSION.exec(name)?.[1] ?? current);
-      if (Number(IMAGE.exec(name)?.[1] ?? current) !== current) await this.#remove(name);
-      else if (generation > current || (generation < oldest && generation !== current)) {
+      const generation = versionOf(name) ?? current;
+      if (generation > current || (generation < oldest && generation !== current)) {
         await this.#dropSpilled(generation);
         await this.#remove(name);
       }
@@ -246,8 +244,8 @@ export class VersionFolder {
     const spare = current === undefined ? undefined : await this.#spare.nameFor(current);
     return (await namesIn(this.#folder)).filter((name) => {
       if (name === OLDEST || name === spare || SPILLED.test(name)) return false;
-      const [, generation] = OF_VERSION.exec(name) ?? IMAGE.exec(name) ?? [];
-      return generation === undefined || !kept.has(Number(generation));
+      const generation = versionOf(name);
+      return generation === undefined || !kept.has(generation);
     });
   }
 
@@ -296,6 +294,12 @@ export class VersionFolder {
   async #remove(name: string): Promise<void> {
     await rm(join(this.#folder, name), { recursive: true, force: true });
   }
+}
+
+/** The version to which a file belongs; undefined for files that belong to none. */
+function versionOf(name: string): number | undefined {
+  const generation = OF_VERSION.exec(name)?.[1];
+  return generation === undefined ? versionOfImage(name) : Number(generation);
 }
 
 /** Returns whether the file system can make a copy that shares its blocks with the original. */

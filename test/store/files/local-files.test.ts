@@ -32,7 +32,7 @@ it('a version file has its final name before the catalog makes the version curre
   assert.deepEqual(published, [1, 2]);
 });
 
-it('only the current version has an image, and check accepts it', async (t) => {
+it('a version has an image until a later one has, or it is deleted, and check accepts it', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'corkboard-local-files-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const store = await openFolderStore(folder);
@@ -51,9 +51,16 @@ it('only the current version has an image, and check accepts it', async (t) => {
   writeFileSync(join(versions, '1.image.0.tmp'), '');
   assert.deepEqual(images(), ['1.image', '1.image.0.tmp']);
   assert.deepEqual(await findings(), []);
-  await publishRecords(store, 'school', { boards: [{ id: 7n, title: 'Changed' }] });
-  assert.deepEqual(images(), []);
+  const publishTitle = (title: string) => publishRecords(store, 'school', { boards: [{ id: 7n, title }] });
+  await publishTitle('Changed');
+  assert.deepEqual(images(), ['1.image', '1.image.0.tmp']);
   await (await openFromImage(store, 'school')).close();
   assert.deepEqual(images(), ['2.image']);
+  assert.deepEqual(await findings(), []);
+  writeFileSync(join(versions, '2.image.fragments'), '');
+  for (const title of ['Third', 'Fourth']) await publishTitle(title);
+  assert.deepEqual(images(), ['2.image', '2.image.fragments']);
+  await publishTitle('Fifth');
+  assert.deepEqual(images(), []);
   assert.deepEqual(await findings(), []);
 });

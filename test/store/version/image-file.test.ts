@@ -61,8 +61,8 @@ it('is read as it was written, into memory that threads share, by its owner only
 
 it('has its events in memory that can grow, if it is large', async () => {
   const events = makeEventRows(Math.ceil(LARGE_BYTES / (4 * ROW_WORDS)));
-  await imageOf('large', '3.image').write(new Map([['events', events.words]]));
-  const words = (await imageOf('large', '3.image').read())?.get('events');
+  await imageOf('large', 'grown.image').write(new Map([['events', events.words]]));
+  const words = (await imageOf('large', 'grown.image').read())?.get('events');
   assert.ok(words instanceof Int32Array);
   const extended = await addEventRows(eventRowsOf(words), ONE_EVENT, Int32Array.of(events.count));
   assert.equal(extended.count, events.count + 1);
@@ -71,7 +71,7 @@ it('has its events in memory that can grow, if it is large', async () => {
 
 it('has the head of the version, unless that is long or damaged', async () => {
   const head = JSON.stringify({ title: 'Café' });
-  const path = join(folder, '4.image');
+  const path = join(folder, 'head.image');
   await new ImageFile(path, 'one', versionPath, head).write(IMAGE);
   assert.equal(await readImageHead(path, 'one'), head);
   assert.equal(await readImageHead(path, 'two'), undefined);
@@ -165,4 +165,14 @@ it('is whole or missing when its writer is killed', async (t) => {
   await imageOf('one').write(IMAGE);
   const left = (await readdir(folder)).filter((name) => name.endsWith('.tmp'));
   assert.deepEqual(left, [], 'the next writer removes what the killed ones left');
+});
+
+it('replaces those of earlier versions', async (t) => {
+  const versions = await mkdtemp(join(tmpdir(), 'corkboard-images-'));
+  t.after(() => rm(versions, { recursive: true }));
+  const earlier = ['2.image', '2.image.fragments', '2.image.fragments.0.tmp', '9.image.0.tmp'];
+  const others = ['2.duckdb', '11.image', '20.image.fragments'];
+  for (const name of [...earlier, ...others]) await writeFile(join(versions, name), '');
+  await new ImageFile(join(versions, '10.image'), 'ten', versionPath).write(IMAGE);
+  assert.deepEqual((await readdir(versions)).sort(), ['10.image', ...others].sort());
 });

@@ -49,6 +49,9 @@ const MOST_HEAD_LENGTH = 16 * 1024;
 /** The arrays of an image of at most this size share their memory. */
 const SMALL_BYTES = 32 * 1024 * 1024;
 
+/** The image of a version or of its fragments, or one that is being written. */
+const IMAGE = /^(\d+)\.image(?:\.|$)/;
+
 interface Header {
   readonly format: number;
   readonly endianness: string;
@@ -57,6 +60,12 @@ interface Header {
   readonly arrays: readonly { readonly name: string; readonly type: string; readonly length: number }[];
   /** The head of the version, and the SHA-256 of that. */
   readonly head?: { readonly text: string; readonly digest: string };
+}
+
+/** The number of a version whose image, or part of it, has this name; undefined for other files. */
+export function versionOfImage(name: string): number | undefined {
+  const version = IMAGE.exec(name)?.[1];
+  return version === undefined ? undefined : Number(version);
 }
 
 /** The image of fragments, beside that of the version. */
@@ -101,7 +110,7 @@ export class ImageFile implements ImagePlace {
     const partial = `${this.#path}.${randomUUID()}.tmp`;
     try {
       if (await exists(this.#path)) return;
-      await this.#removePartial();
+      await this.#removeOthers();
       if (freeDiskBytes(dirname(this.#path)) < ROOM * imageBytes(image)) return;
       await using file = await open(partial, 'wx', 0o600);
       await writeImage(file, this.#version, image, this.#head);
@@ -116,15 +125,20 @@ export class ImageFile implements ImagePlace {
   }
 
   /**
-   * Removes what killed servers have left. If a different worker is still writing, its image is
-   * lost, and this one takes its place.
+   * Removes the images of earlier versions, which nothing opens any longer, and what killed servers
+   * have left. If a different worker is still writing, its image is lost, and this one takes its
+   * place.
    */
-  async #removePartial(): Promise<void> {
+  async #removeOthers(): Promise<void> {
     const folder = dirname(this.#path);
     const own = basename(this.#path);
+    const version = versionOfImage(own) ?? 0;
     for (const name of await readdir(folder)) {
       const isPartial = name.startsWith(`${own}.`) && name.endsWith('.tmp');
-      if (isPartial && !name.startsWith(fragmentsPath(own))) await rm(join(folder, name), { force: true });
+      const isOlder = (versionOfImage(name) ?? version) < version;
+      if (isOlder || (isPartial && !name.startsWith(fragmentsPath(own)))) {
+        await rm(join(folder, name), { force: true });
+      }
     }
   }
 }
