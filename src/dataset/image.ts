@@ -40,7 +40,10 @@ export interface ImagePlace {
    * Undefined if there is no image of this version, or if it is damaged or has a different format.
    */
   read(memoryFor?: MemoryFor): Promise<Image | undefined>;
-  /** In time slices. Does nothing if there is one already, no room for it, or no permission. */
+  /**
+   * In time slices. Does nothing if there is one already, or no permission. Deletes the images of
+   * earlier versions first; then writes nothing if there is no room.
+   */
   write(image: ImagePieces): Promise<void>;
 }
 

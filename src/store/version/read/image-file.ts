@@ -125,9 +125,8 @@ export class ImageFile implements ImagePlace {
   }
 
   /**
-   * Removes the images of earlier versions, which nothing opens any longer, and what killed servers
-   * have left. If a different worker is still writing, its image is lost, and this one takes its
-   * place.
+   * Removes the images of earlier versions, and what killed servers have left of this one. If a
+   * different worker is still writing it, its image is lost, and this one takes its place.
    */
   async #removeOthers(): Promise<void> {
     const folder = dirname(this.#path);
