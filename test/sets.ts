@@ -38,7 +38,7 @@ export const SETS = {
   /** Commands on whole data folders and databases, and copies between them. */
   places: [
     'test/cli/{audit,backup,bucket,check,check-damage,copy,copying,forget-pulled}.test.ts',
-    'test/cli/{postgres,remove,rename,rules}.test.ts',
+    'test/cli/{erased-everywhere,postgres,remove,rename,restored-identity,rules}.test.ts',
     'test/export/export.test.ts',
     'test/store/{bucket,shared-store}.test.ts',
     'test/store/files/shared-files.test.ts',

@@ -11,7 +11,7 @@ import type { Counts } from '../src/dataset/dataset.ts';
 import { AppError } from '../src/domain/app-error.ts';
 import type { CatalogEntry } from '../src/store/catalog/catalog.ts';
 import type { PostgresDatabase } from '../src/store/catalog/postgres-database.ts';
-import { unknownOrganization } from '../src/store/organization-name.ts';
+import { checkReplaceable, unknownOrganization } from '../src/store/organization-name.ts';
 import type { OrganizationEntry } from '../src/store/store.ts';
 import type { CopiedTable } from '../src/store/version-tables.ts';
 import { openTemporaryFolder } from '../src/system/temporary-folder.ts';
@@ -57,7 +57,7 @@ export async function copyOrganizations(
   const names = new Set(wished?.map((name) => findEntry(old, name).name) ?? old.map(({ name }) => name));
   const held = await move.to.store.organizations();
   for (const entry of old.filter(({ name }) => names.has(name))) {
-    if (!isThere(held, entry)) await move.to.store.checkFree(entry.name);
+    if (!isThere(held, entry)) checkReplaceable(await move.to.store.replacedBy(entry));
   }
   const copied: CopiedOrganization[] = [];
   for (const name of names) {
@@ -110,11 +110,12 @@ function isThere(held: readonly OrganizationEntry[], entry: OrganizationEntry): 
 
 /**
  * Whether the target has a copy of this organization, even if the copy has changed since. The
- * secret identifies the organization.
+ * secret identifies the organization. A copy that was killed can leave it without data.
  */
-function isCopy(held: readonly OrganizationEntry[], { name, secret }: OrganizationEntry): boolean {
+function isCopy(held: readonly OrganizationEntry[], { name, secret, version }: OrganizationEntry): boolean {
   const found = findNamed(held, name);
-  return found !== undefined && Buffer.compare(found.secret, secret) === 0;
+  if (found === undefined || Buffer.compare(found.secret, secret) !== 0) return false;
+  return found.version !== undefined || version === undefined;
 }
 
 async function skip(

@@ -41,8 +41,8 @@ function whatChanged(change: StoreChange): AuditMembers | undefined {
     case 'published':
       return describePublication(change);
     case 'copied-here': {
-      const { version, replaced, cause } = change;
-      return { version: version ?? null, replaced, source: cause?.source };
+      const { version, replaced, cause, rules } = change;
+      return { version: version ?? null, replaced, source: cause?.source, rules: rulesOf(rules) };
     }
   }
 }

@@ -257,6 +257,7 @@ type CommandCode =
   | 'option-malformed'
   | 'import-refused'
   | 'restore-refused'
+  | 'erasure-refused'
   | 'removal-refused'
   | 'copy-busy'
   | 'copy-refused'

@@ -56,9 +56,8 @@ export interface KeyRows {
   all(organization: string | undefined): Promise<readonly KeyRow[]>;
   insert(row: KeyRow): Promise<void>;
   /**
-   * Copies rows from a different store. An existing row keeps its settings, stays revoked, and gets
-   * the earlier of two ends, so that a key never lives longer than it does here. Its other columns
-   * are replaced.
+   * Copies rows from a different store. An existing row keeps its organization and settings, stays
+   * revoked, and gets the earlier of two ends, so that a key never lives longer than it does here.
    */
   take(rows: readonly KeyRow[]): Promise<void>;
   /**
@@ -126,12 +125,15 @@ const TRUTHS: ReadonlySet<string> = new Set<keyof KeyRow>([
   'allow_lms_lookup',
 ]);
 
-/** Each comment lists the parameters in their order. `more`: a further column, which is ignored. */
+/**
+ * Each comment lists the parameters in their order. No two names of organizations differ only in
+ * case. `more`: a further column, which is ignored.
+ */
 export const selectKey = (more = 'NULL') => `SELECT ${NAMES}, ${more} FROM keys WHERE id = ?`;
 /** The organization, or null for all. */
 export const selectKeys = (more = 'NULL') => `
   SELECT ${NAMES}, ${more} FROM keys
-  WHERE organization = coalesce(?, organization) ORDER BY created_ms, id`;
+  WHERE lower(organization) = lower(coalesce(?, organization)) ORDER BY created_ms, id`;
 /** `rowCells`. */
 export const INSERT_KEY = `INSERT INTO keys (${NAMES}) VALUES (${COLUMNS.map(() => '?').join(', ')})`;
 /** `rowCells`. */
@@ -143,28 +145,29 @@ export const REVOKE_KEY = 'UPDATE keys SET revoked_ms = coalesce(revoked_ms, ?) 
 export const CONFIGURE_KEY = `
   UPDATE keys SET ${CONFIGURED.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
 /** The new name, and the former one. */
-export const RENAME_KEYS = 'UPDATE keys SET organization = ? WHERE organization = ?';
-/** The organization. No two names differ only in case. */
+export const RENAME_KEYS = 'UPDATE keys SET organization = ? WHERE lower(organization) = lower(?)';
+/** The organization. */
 export const REMOVE_KEYS = 'DELETE FROM keys WHERE lower(organization) = lower(?)';
 /** The end of the overlap, the id of the successor, and the id. */
 export const RETIRE_KEY = 'UPDATE keys SET retires_ms = ?, rotated_to = ? WHERE id = ?';
 
 /**
- * The value of a column for a copied key that exists already. Settings stay, so that a copy undoes
- * no change; ends are never moved later, so that an old copy cannot revive a key.
+ * The value of a column for a copied key that exists already. It stays the key that it is: of the
+ * same organization, with its settings, so that a copy undoes no change; ends are never moved
+ * later, so that an old copy cannot revive a key.
  */
 function takenValue(column: keyof KeyRow): string {
-  if (column !== 'expires_ms' && isConfigured(column)) return `keys.${column}`;
   if (column === 'revoked_ms') return 'coalesce(keys.revoked_ms, excluded.revoked_ms)';
-  if (column === 'rotated_to') return 'coalesce(excluded.rotated_to, keys.rotated_to)';
-  if (column !== 'expires_ms' && column !== 'retires_ms') return `excluded.${column}`;
-  // A comparison with null is not true; ELSE then returns the end that is set, if any.
-  return `CASE WHEN keys.${column} < excluded.${column} THEN keys.${column}
-    ELSE coalesce(excluded.${column}, keys.${column}) END`;
+  if (column === 'rotated_to') return 'coalesce(keys.rotated_to, excluded.rotated_to)';
+  if (column === 'last_used_ms') return firstOf(column, '>');
+  return column === 'expires_ms' || column === 'retires_ms' ? firstOf(column, '<') : `keys.${column}`;
 }
 
-function isConfigured(column: keyof KeyRow): boolean {
-  return CONFIGURED.some((one) => one === column);
+/** The earlier or the later of two times, or the only one. */
+function firstOf(column: string, comparison: '<' | '>'): string {
+  // A comparison with null is not true; ELSE then returns the time that is set, if any.
+  return `CASE WHEN keys.${column} ${comparison} excluded.${column} THEN keys.${column}
+    ELSE coalesce(excluded.${column}, keys.${column}) END`;
 }
 
 export type KeyCell = string | number | bigint | boolean | Uint8Array | null;

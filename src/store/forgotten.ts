@@ -47,8 +47,8 @@ export interface ForgettingOptions extends PublicationOptions {
 
 /**
  * Publishes a version without the data of these users, and deletes all earlier versions. Publishes
- * nothing if all of them were erased before. Throws `not-found` if a user was never known, and the
- * errors of a publication.
+ * nothing if all of them were erased before. Throws `not-found` if a user was never known,
+ * `erasure-refused`, and the errors of a publication.
  */
 export async function forgetUsers(
   store: Store,
@@ -73,7 +73,7 @@ export async function eraseUsers(
   ids: readonly bigint[],
   { beforeErasing, ...options }: ForgettingOptions,
 ): Promise<Outcome> {
-  const publication = await store.beginPublication(name, options);
+  const publication = await store.beginPublication(name, { ...options, erases: true });
   try {
     await beforeErasing?.();
     await publication.stage(

@@ -44,10 +44,12 @@ export function existingOrganization(name: string): AppError {
   );
 }
 
-/** Says that a renaming was interrupted, and what to do. */
-export function unfinishedRenaming(name: string, newName: string): string {
-  const words = [name, newName].map((word) => JSON.stringify(word)).join(' ');
-  return `the renaming of "${name}" to "${newName}" was interrupted. Finish it with: corkboard organizations rename ${words}`;
+/**
+ * Says that a renaming of `name` was interrupted, and what to do. `other`: the name that it had
+ * before, or was to get.
+ */
+export function unfinishedRenaming(other: string, name: string): string {
+  return `a renaming of "${name}" was interrupted, and it still has the name "${other}" as well. To keep "${name}", run: corkboard organizations rename ${word(other)} ${word(name)}; to name it "${other}": corkboard organizations rename ${word(name)} ${word(other)}`;
 }
 
 /** Ids from here on are ignored when the next free id is chosen, so that there always is one. */
@@ -67,20 +69,35 @@ export function defaultSettings(name: string, largestId: bigint): Settings {
   };
 }
 
-/**
- * A copy may replace an organization of the same name that has no data, or with `evenWithData` any
- * of that name. Throws `organization-exists`, also if the names differ in case: keys would treat
- * them as different organizations.
- */
+/** A copy replaces an organization with data only if asked to. Throws `organization-exists`. */
 export function checkReplaceable(
-  existing: { readonly name: string; readonly publication: number | undefined } | undefined,
-  name: string,
-  evenWithData = false,
+  replaced: { readonly name: string; readonly publication: number | undefined } | undefined,
+  mayReplace = false,
 ): void {
-  if (existing === undefined) return;
-  if (existing.name === name && (evenWithData || existing.publication === undefined)) return;
+  if (replaced?.publication === undefined || mayReplace) return;
   throw new AppError(
     'organization-exists',
-    `The target already has an organization "${existing.name}"; nothing of "${name}" was copied. Copy to a different store, or choose other organizations with --organization.`,
+    `The target already has an organization "${replaced.name}"; nothing of it was copied. Copy to a different store, or choose other organizations with --organization.`,
   );
+}
+
+/** The organization of a copy has a different name in the target. */
+export function differentlyNamed(name: string, nameThere: string): AppError {
+  return new AppError(
+    'organization-exists',
+    `"${name}" is named "${nameThere}" in the target; nothing was copied. Restore it under that name (corkboard restore BACKUP --replace --organization ${word(nameThere)}), or give it its former name before: corkboard organizations rename ${word(nameThere)} ${word(name)}`,
+  );
+}
+
+/** The name of a copy belongs to a different organization with data in the target. */
+export function differentOrganization(name: string): AppError {
+  return new AppError(
+    'organization-exists',
+    `"${name}" is a different organization in the target, with a secret of its own; nothing was copied, because its keys would open the data of the other one. Rename or remove it before: corkboard organizations rename ${word(name)} NEW-NAME, or corkboard organizations remove ${word(name)}`,
+  );
+}
+
+/** For a command line. */
+function word(name: string): string {
+  return JSON.stringify(name);
 }

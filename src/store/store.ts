@@ -131,6 +131,11 @@ export interface PublicationOptions {
   readonly onWait?: () => void;
   /** Recorded in the version. */
   readonly cause?: Cause;
+  /**
+   * Whether users are erased. Then the publication is refused with `erasure-refused` if data of the
+   * organization may be where it cannot be deleted. Imports can erase users without saying so.
+   */
+  readonly erases?: boolean;
 }
 
 /** What made a version. */
@@ -196,6 +201,8 @@ export type StoreChange = { readonly organization: string; readonly cause?: Caus
       readonly version: string | undefined;
       /** The version that was replaced. */
       readonly replaced: string | undefined;
+      /** The rules from now on. */
+      readonly rules: Rules;
     }
 );
 

@@ -60,7 +60,7 @@ export function sealCheck(table: SealedTable): string {
 }
 
 /** A condition that selects the rows that do not match their seals. */
-function isDamaged(table: SealedTable): string {
+export function isDamaged(table: SealedTable): string {
   return `seal IS NOT ${seal(table)}`;
 }
 

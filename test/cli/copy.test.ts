@@ -68,7 +68,7 @@ describe('copy', () => {
     assert.deepEqual([code, stdout], [1, '']);
     assert.equal(
       stderr,
-      'corkboard: The target already has an organization "school"; nothing of "school" was copied. Copy to a different store, or choose other organizations with --organization.\n',
+      'corkboard: The target already has an organization "school"; nothing of it was copied. Copy to a different store, or choose other organizations with --organization.\n',
     );
     assert.equal((await listed('--data', target)).length, 1);
     // An organization without data may be copied again.

@@ -92,6 +92,14 @@ for (const [kind, open] of [
       assert.deepEqual(await kept(), [narrowed]);
     });
 
+    it('stay keys of the organization that they belong to, with their secret', async () => {
+      await bench.rows.take([WHOLE]);
+      const other = { ...WHOLE, organization: 'other', digest: Buffer.alloc(32, 9), created_ms: 1 };
+      await bench.rows.take([other]);
+      assert.deepEqual(await kept(), [WHOLE]);
+      assert.deepEqual(await bench.rows.all('other'), []);
+    });
+
     it('stay revoked if they were revoked in this store', async () => {
       await bench.rows.take([{ ...WHOLE, revoked_ms: 7 }]);
       await bench.rows.take([WHOLE]);

@@ -1,6 +1,8 @@
 /** `corkboard copy`: copies organizations unchanged from one store to another. */
 import type { Command } from 'commander';
+import { keysFor, refuseOtherKeys } from '../../backup/copied-keys.ts';
 import type { Counts } from '../../dataset/dataset.ts';
+import { checkReplaceable } from '../../store/organization-name.ts';
 import { describePlace, recordAct } from '../process/audit.ts';
 import { turnOf } from '../process/publish.ts';
 import { type DataPlace, type StorageOptions, withPlace } from '../process/storage.ts';
@@ -83,12 +85,14 @@ interface CopyAllOptions {
 
 /**
  * Copies the organizations one after the other. Before the first copy, throws if an organization
- * is unknown, or if the target has one of that name with data.
+ * is unknown, or if the target has it with data, or a different one of that name.
  */
 export async function copyAll(from: DataPlace, to: DataPlace, options: CopyAllOptions): Promise<Copied[]> {
   const known = await from.store.organizations();
   const names = options.organization ?? known.map(({ name }) => name);
-  for (const name of names) await to.store.checkFree((await from.store.organization(name)).name);
+  for (const name of names) {
+    checkReplaceable(await to.store.replacedBy(await from.store.organization(name)));
+  }
   const copied: Copied[] = [];
   for (const name of names) {
     const one = await copyOne(from, to, name, options);
@@ -104,9 +108,13 @@ async function copyOne(
   organization: string,
   { keys, source }: CopyAllOptions,
 ): Promise<Copied> {
-  const { name } = await from.store.organization(organization);
+  const original = await from.store.organization(organization);
+  const { name } = original;
+  const replaced = await to.store.replacedBy(original);
+  const rows = keys ? await keysFor(from, name, replaced?.name ?? name) : [];
+  await refuseOtherKeys(to.keys, replaced, rows);
   // Keys first: keys without data give access to nothing, but data without keys is half a copy.
-  const copiedKeys = keys ? await copyKeys(from, to, name) : 0;
+  await to.keys.take(rows);
   const display = openCopyDisplay(name, 'bytes');
   try {
     const { entry, counts } = await from.store.copyTo(to.store, name, {
@@ -114,16 +122,10 @@ async function copyOne(
       cause: { command: 'copy', ...(source !== undefined && { source }) },
       onBytes: (done, total) => display.show(done, total, ''),
     });
-    return { organization: entry.name, version: entry.version, ...(counts ?? NOTHING), keys: copiedKeys };
+    return { organization: entry.name, version: entry.version, ...(counts ?? NOTHING), keys: rows.length };
   } finally {
     display.end();
   }
-}
-
-async function copyKeys(from: DataPlace, to: DataPlace, organization: string): Promise<number> {
-  const rows = await from.keys.all(organization);
-  await to.keys.take(rows);
-  return rows.length;
 }
 
 function renderCopied(copied: readonly Copied[]): string {

@@ -2,17 +2,8 @@
 import { type Command, Option } from 'commander';
 import { USER_POINTS_KEYS } from '../../dataset/dataset.ts';
 import { AppError } from '../../domain/app-error.ts';
-import { renderLife } from '../../keys/key-life.ts';
 import { readPolicy } from '../../points/policy.ts';
-import {
-  KEPT_VERSIONS,
-  type OrganizationEntry,
-  type Period,
-  type RuleChanges,
-  type Rules,
-  type Settings,
-  type Store,
-} from '../../store/store.ts';
+import type { OrganizationEntry, Period, RuleChanges, Settings, Store } from '../../store/store.ts';
 import { publishChange, turnOf } from '../process/publish.ts';
 import { withRenamedPulls } from '../process/pull-folder.ts';
 import {
@@ -32,15 +23,9 @@ import {
   readNames,
   readSwitch,
 } from '../terminal/options.ts';
-import {
-  countOf,
-  type JsonOption,
-  printResult,
-  renderFields,
-  renderJson,
-  renderTable,
-} from '../terminal/output.ts';
+import { type JsonOption, printResult, renderFields, renderJson, renderTable } from '../terminal/output.ts';
 import { describePolicy } from '../terminal/policy-form.ts';
+import { describeRules, ruleFields } from '../terminal/rules.ts';
 import { readTextInput } from '../terminal/text-input.ts';
 import { addRemoveCommand } from './remove.ts';
 
@@ -316,25 +301,10 @@ function renderOrganization(
     ['LMS user properties', settings.lmsUserProperties.join(',')],
     ['user points key', settings.userPointsKey],
     ['derived ids', description.derivedIds],
-    [
-      'longest key life',
-      rules.longestKeyLifeMs === undefined ? 'no limit' : renderLife(rules.longestKeyLifeMs),
-    ],
-    ['kept versions', renderKeptVersions(rules)],
-    ['kept events', renderKeptEvents(rules)],
+    ...ruleFields(rules),
     ['points policy', settings.policy === '' ? 'default' : 'configured'],
   ]);
   return `${fields}\n${renderJson(description.policy)}`;
-}
-
-function renderKeptVersions({ keptVersions = KEPT_VERSIONS, keptVersionsMs }: Rules): string {
-  const latest = `the last ${keptVersions}`;
-  return keptVersionsMs === undefined ? latest : `${latest}, and those of ${renderLife(keptVersionsMs)}`;
-}
-
-function renderKeptEvents({ keptEvents }: Rules): string {
-  if (keptEvents === undefined) return 'all';
-  return 'months' in keptEvents ? countOf(keptEvents.months, 'month') : countOf(keptEvents.days, 'day');
 }
 
 type Description = Awaited<ReturnType<typeof describeOrganization>>;
@@ -344,7 +314,6 @@ async function describeOrganization(store: Store, entry: OrganizationEntry) {
   const counts = dataset?.counts ?? { events: 0, users: 0, boards: 0, pins: 0 };
   await dataset?.close();
   const { courseLookup, lmsUserProperties, userPointsKey, policy } = entry.settings;
-  const { longestKeyLifeMs, keptVersions = KEPT_VERSIONS, keptVersionsMs, keptEvents } = entry.rules;
   return {
     ...describeEntry(entry),
     events: counts.events,
@@ -354,10 +323,7 @@ async function describeOrganization(store: Store, entry: OrganizationEntry) {
     courseLookup,
     lmsUserProperties,
     userPointsKey,
-    longestKeyLifeSeconds: longestKeyLifeMs && longestKeyLifeMs / 1_000,
-    keptVersions,
-    keptVersionsSeconds: keptVersionsMs && keptVersionsMs / 1_000,
-    keptEvents,
+    ...describeRules(entry.rules),
     policy: describePolicy(readPolicy(policy)),
   };
 }

@@ -4,12 +4,14 @@ import type { Command } from 'commander';
 import type { Restored } from '../../backup/restore.ts';
 import { AppError } from '../../domain/app-error.ts';
 import { removeFoldersOnSignals } from '../../system/temporary-folder.ts';
+import { recordAct } from '../process/audit.ts';
 import { removePulls } from '../process/pull-folder.ts';
 import { type StorageOptions, withPlace } from '../process/storage.ts';
 import { openCopyDisplay } from '../terminal/copy-progress.ts';
 import { addExamples } from '../terminal/examples.ts';
 import { readName } from '../terminal/options.ts';
 import { countOf, type JsonOption, printResult, remark, renderTable } from '../terminal/output.ts';
+import { describeRules, renderRules } from '../terminal/rules.ts';
 import { verifyWithProgress } from './check.ts';
 
 interface RestoreCommandOptions extends StorageOptions, JsonOption {
@@ -24,10 +26,14 @@ export function addRestoreCommand(program: Command): void {
     .command('restore')
     .summary('Put the organizations of a backup into a data folder or a database.')
     .description(
-      'Put the organizations of a backup and their keys into a data folder or a database: all of them, or none. The backup is verified first. Responses are the same as when the backup was made. Keys that were revoked since then stay revoked if the target knows them. Users who are erased in replaced data are erased from the restored data as well. Erasures that the target does not know must be repeated with "corkboard forget".',
+      'Put the organizations of a backup and their keys into a data folder or a database: all of them, or none. The backup is verified first. Responses are the same as when the backup was made. An organization is recognized by its secret: it is restored under the name that it has now, if --organization gives that name, and otherwise refused. Its rules, and keys that the target knows, stay as they are there. Users who are erased in replaced data are erased from the restored data as well. Erasures that the target does not know must be repeated with "corkboard forget".',
     )
     .argument('<folder>', 'backup made by "corkboard backup"')
-    .option('-o, --organization <name>', 'only this organization; can be repeated (default: all)', readName)
+    .option(
+      '-o, --organization <name>',
+      'only this organization, by its present name; can be repeated (default: all)',
+      readName,
+    )
     .option(
       '--replace',
       'replace the data of organizations that the target has; other organizations stay (default: refuse a target with data)',
@@ -73,20 +79,40 @@ async function restoreFrom(folder: string, options: RestoreCommandOptions): Prom
         }),
       ),
     );
-    printResult(options, { made: begun, organizations: restored }, () => renderRestored(begun, restored));
+    for (const { organization, keys, newKeys } of restored) {
+      const what = { keys: { restored: newKeys, unchanged: keys - newKeys } };
+      await recordAct(options, { organization, what });
+    }
+    const organizations = restored.map(describeRestored);
+    printResult(options, { made: begun, organizations }, () => renderRestored(begun, restored));
+    warnOfRules(restored);
     warnOfErasures(begun, restored);
   } finally {
     display.end();
   }
 }
 
+function describeRestored({ rules, hasOtherRules: _, ...restored }: Restored) {
+  return { ...restored, ...describeRules(rules) };
+}
+
 function renderRestored(made: string, restored: readonly Restored[]): string {
   if (restored.length === 0) return 'There are no organizations to restore.';
-  const rows = restored.map(({ organization, version, keys, erased }) => [
-    ...[organization, version ?? 'no data yet', keys, erased.length],
+  const rows = restored.map(({ organization, version, keys, newKeys, erased }) => [
+    ...[organization, version ?? 'no data yet', newKeys, keys - newKeys, erased.length],
   ]);
-  const table = renderTable(['NAME', 'VERSION', 'KEYS', 'ERASED AGAIN'], rows);
+  const table = renderTable(['NAME', 'VERSION', 'RESTORED KEYS', 'UNCHANGED KEYS', 'ERASED AGAIN'], rows);
   return `${table}\n\nRestored ${countOf(restored.length, 'organization')} as of ${made}.`;
+}
+
+function warnOfRules(restored: readonly Restored[]): void {
+  for (const { organization, rules, rulesOf, hasOtherRules } of restored) {
+    if (rulesOf === 'target' && hasOtherRules) {
+      remark(
+        `The rules of ${organization} stay as they were here, not as in the backup: ${renderRules(rules)}.`,
+      );
+    }
+  }
 }
 
 function warnOfErasures(made: string, restored: readonly Restored[]): void {

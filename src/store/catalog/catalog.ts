@@ -7,6 +7,8 @@ import { randomBytes } from 'node:crypto';
 import {
   checkOrganizationName,
   defaultSettings,
+  differentlyNamed,
+  differentOrganization,
   existingOrganization,
   LARGE_ID,
   unknownOrganization,
@@ -42,6 +44,19 @@ export interface Catalog {
    * Throws `organization-exists` if the name is taken, ignoring case. Ids may repeat (decision 36).
    */
   create(name: string, settings: Partial<Settings>): Promise<CatalogEntry>;
+  /**
+   * The organization that a copy of `original` replaces: the same one, which has its secret, or one
+   * of its name, ignoring case, that has no data or whose entry is damaged. Absent if there is
+   * none. Throws `organization-exists` if the same organization has a different name here, or if
+   * its name belongs to a different one with data: keys would open the data of another
+   * organization.
+   */
+  replacedBy(original: OrganizationEntry): Promise<Replaced | undefined>;
+  /**
+   * The names that keys of an organization may still have, in addition to its own: those before a
+   * renaming that has not finished.
+   */
+  formerNames(name: string): Promise<readonly string[]>;
   /** See `Store.changeRules`. */
   changeRules(name: string, changes: RuleChanges): Promise<void>;
   /** Throws `organization-unknown`. Cheap enough for several calls a second. */
@@ -99,13 +114,39 @@ export function settingsColumns(settings: Settings) {
   };
 }
 
-/** The columns that a copy takes from its original, in addition to its settings. */
-export function identityColumns(original: OrganizationEntry, publication?: number) {
-  const { secret, derivedIds, version, rules } = original;
+/** What makes a copy the same organization as its original, and its rules. */
+export type Identity = Pick<OrganizationEntry, 'secret' | 'derivedIds' | 'rules'>;
+
+function identityColumns({ secret, derivedIds, rules }: Identity) {
+  return { secret, derived_ids: derivedIds, rules: JSON.stringify(rules) };
+}
+
+/**
+ * The columns that a copy takes from its original. The rules of an organization that has been here
+ * before stay (decision 85).
+ */
+export function copiedColumns(
+  original: OrganizationEntry,
+  replaced: Replaced | undefined,
+  publication?: number,
+) {
+  const { rules, ...identity } = identityColumns(original);
   return {
-    ...{ secret, derived_ids: derivedIds, generation: publication ?? null, version: version ?? null },
-    rules: JSON.stringify(rules),
+    ...settingsColumns(original.settings),
+    ...identity,
+    ...(replaced?.isSame !== true && { rules }),
+    generation: publication ?? null,
+    version: original.version ?? null,
   };
+}
+
+/** The organization that a copy replaces. */
+export interface Replaced {
+  readonly name: string;
+  /** Number of its current version; absent while nothing is published. */
+  readonly publication: number | undefined;
+  /** Whether it has the secret of the copy; false if its entry is damaged. */
+  readonly isSame: boolean;
 }
 
 export const COLUMNS = [
@@ -120,11 +161,16 @@ const SELECT = `SELECT ${COLUMNS.join(', ')}`;
 export class Organizations {
   readonly #database: CatalogStatements;
   readonly #check: string;
+  readonly #damage: string;
 
-  /** `check`: a column for look-ups of one entry, which refuses damaged ones. */
-  constructor(database: CatalogStatements, check = 'NULL') {
+  /**
+   * `check`: a column for look-ups of one entry, which refuses damaged ones. `damage`: a condition
+   * that they meet.
+   */
+  constructor(database: CatalogStatements, check = 'NULL', damage = 'false') {
     this.#database = database;
     this.#check = check;
+    this.#damage = damage;
   }
 
   async all(): Promise<readonly CatalogEntry[]> {
@@ -150,6 +196,28 @@ export class Organizations {
     return entry;
   }
 
+  /** See `Catalog.replacedBy`. */
+  async replacedBy({ name, secret }: OrganizationEntry): Promise<Replaced | undefined> {
+    const rows = await this.#database.rows(
+      `SELECT name, generation, secret = $1, ${this.#damage} FROM organizations
+       WHERE secret = $1 OR lower(name) = $2 ORDER BY lower(name)`,
+      [secret, name.toLowerCase()],
+    );
+    const candidates = rows.map(([candidate, generation, hasSecret, isDamaged]) => ({
+      name: text(candidate),
+      publication: generation === null ? undefined : Number(generation),
+      hasSecret: Boolean(hasSecret),
+      isDamaged: Boolean(isDamaged),
+    }));
+    const namesake = candidates.find((one) => one.name.toLowerCase() === name.toLowerCase());
+    const same = candidates.find(({ hasSecret }) => hasSecret);
+    if (namesake?.isDamaged) return { ...namesake, isSame: false };
+    if (namesake?.hasSecret) return { ...namesake, isSame: true };
+    if (same !== undefined) throw differentlyNamed(name, same.name);
+    if (namesake?.publication !== undefined) throw differentOrganization(namesake.name);
+    return namesake && { ...namesake, isSame: false };
+  }
+
   async changeRules(name: string, changes: RuleChanges): Promise<void> {
     const { name: known, rules } = await this.entry(name);
     const update = 'UPDATE organizations SET rules = $1 WHERE name = $2';
@@ -157,22 +225,27 @@ export class Organizations {
   }
 }
 
+function newIdentity(): Identity {
+  return { secret: randomBytes(32), derivedIds: 'keyed', rules: {} };
+}
+
 /**
- * Creates an organization without data. Call it in a transaction that blocks the creation of other
- * organizations. Throws the errors of `create`.
+ * Creates an organization without data, by default a new one. Call it in a transaction that blocks
+ * the creation of other organizations. Throws the errors of `create`.
  */
 export async function insertOrganization(
   transaction: CatalogStatements,
   name: string,
   settings: Partial<Settings>,
+  identity: Identity = newIdentity(),
 ): Promise<CatalogEntry> {
   checkOrganizationName(name);
   const organizations = new Organizations(transaction);
   if ((await organizations.find(name)) !== undefined) throw existingOrganization(name);
   const row: OrganizationRow = {
     ...settingsColumns({ ...defaultSettings(name, await largestId(transaction)), ...settings }),
-    ...{ name, secret: randomBytes(32), derived_ids: 'keyed', generation: null, version: null },
-    rules: '{}',
+    ...identityColumns(identity),
+    ...{ name, generation: null, version: null },
   };
   const places = COLUMNS.map((_, index) => `$${index + 1}`);
   await transaction.rows(
@@ -203,7 +276,8 @@ export async function renameOrganization(
 export function emptyColumns(name: string) {
   return {
     ...settingsColumns(defaultSettings(name, 0n)),
-    ...{ secret: randomBytes(32), derived_ids: 'keyed', generation: null, version: null },
+    ...identityColumns(newIdentity()),
+    ...{ generation: null, version: null },
   };
 }
 

@@ -11,18 +11,20 @@ import {
   type Rules,
   type Settings,
 } from '../store.ts';
-import { text } from '../stored-values.ts';
+import { bigint, text } from '../stored-values.ts';
 import {
   assignments,
   type Catalog,
   type CatalogEntry,
   type CatalogStatements,
   type ColumnValue,
+  copiedColumns,
   emptyColumns,
-  identityColumns,
+  type Identity,
   insertOrganization,
   type NextHead,
   Organizations,
+  type Replaced,
   renameOrganization,
   settingsColumns,
 } from './catalog.ts';
@@ -40,6 +42,8 @@ export interface Sharing {
   readonly place: string;
   /** Number of the oldest version that may be kept; null while nothing is published. */
   readonly oldest: number | null;
+  /** That of the last lease; 0 before the first. */
+  readonly epoch: bigint;
 }
 
 /** A version that becomes current, with the location of its file. */
@@ -69,11 +73,16 @@ export interface KeptVersion {
   readonly manifest: Uint8Array;
 }
 
-/**
- * Called for each organization with data once, and then after each of its changes. `oldest`: the
- * oldest version that may be kept.
- */
-export type OnChange = (folder: string, oldest: number) => void;
+/** What caches may keep of an organization. */
+export interface Keepable {
+  /** Number of the oldest version; infinite if there is none. */
+  readonly oldest: number;
+  /** That of the last lease. Files that earlier epochs were building are left over. */
+  readonly epoch: bigint;
+}
+
+/** Called for each organization with data once, and then after each of its changes. */
+export type OnChange = (folder: string, keepable: Keepable) => void;
 
 export class PostgresCatalog extends Organizations implements Catalog {
   readonly #database: PostgresDatabase;
@@ -99,14 +108,26 @@ export class PostgresCatalog extends Organizations implements Catalog {
   }
 
   async create(name: string, settings: Partial<Settings>): Promise<CatalogEntry> {
+    return await this.#database.transact((transaction) => create(transaction, name, settings));
+  }
+
+  /**
+   * Creates the organization without its data, unless there is one to replace. Returns what a copy
+   * of it replaces from then on. Throws the errors of `replacedBy`.
+   */
+  async createFor(original: OrganizationEntry): Promise<Replaced> {
     return await this.#database.transact(async (transaction) => {
-      // First, because two concurrent creations would choose the same id.
-      const { tick, place } = await nextTick(transaction);
-      const entry = await insertOrganization(transaction, name, settings);
-      const update = 'UPDATE organizations SET place = $1, changed = $2 WHERE name = $3';
-      await transaction.rows(update, [place, tick, entry.name]);
-      return entry;
+      await nextTick(transaction);
+      const replaced = await new Organizations(transaction).replacedBy(original);
+      if (replaced !== undefined) return replaced;
+      const { name } = await create(transaction, original.name, original.settings, original);
+      return { name, publication: undefined, isSame: true };
     });
+  }
+
+  /** Always empty: one transaction renames an organization and its keys. */
+  async formerNames(): Promise<readonly string[]> {
+    return [];
   }
 
   /** One query serves all calls that come before it begins. */
@@ -150,20 +171,21 @@ export class PostgresCatalog extends Organizations implements Catalog {
 
   /** By name, or by number, which stays the same. Throws `organization-unknown`. */
   async sharing(wanted: string | number): Promise<Sharing> {
-    const columns = 'organization, name, folder, place, oldest';
+    const columns = `organization, name, folder, place, oldest, ${LAST_EPOCH}`;
     const where = typeof wanted === 'number' ? 'organization = $1' : 'lower(name) = $1';
-    const sql = `SELECT ${columns} FROM organizations WHERE ${where}`;
+    const sql = `SELECT ${columns} FROM organizations o WHERE ${where}`;
     const [row] = await this.#database.rows(sql, [
       typeof wanted === 'number' ? wanted : wanted.toLowerCase(),
     ]);
     if (row === undefined) throw unknownOrganization(String(wanted));
-    const [organization, exactName, folder, place, oldest] = row;
+    const [organization, exactName, folder, place, oldest, epoch] = row;
     return {
       organization: Number(organization),
       name: text(exactName),
       folder: text(folder),
       place: text(place),
       oldest: oldest === null ? null : Number(oldest),
+      epoch: bigint(epoch),
     };
   }
 
@@ -191,14 +213,18 @@ export class PostgresCatalog extends Organizations implements Catalog {
 
   /**
    * Makes copies current, all at once, each with the whole entry of its original; without data if
-   * `head` is absent. Throws `organization-busy` when a lease was lost.
+   * `head` is absent. Throws `organization-busy` when a lease was lost, and the errors of
+   * `replacedBy`.
    */
   async adopt(copies: readonly SharedCopy[]): Promise<void> {
     await this.#database.transact(async (transaction) => {
-      for (const { lease, original, head } of copies) {
-        const { name, settings } = original;
-        const columns = { ...settingsColumns(settings), ...identityColumns(original, head?.publication) };
-        await change(transaction, lease, name, columns, head);
+      await nextTick(transaction);
+      const organizations = new Organizations(transaction);
+      const all: [SharedCopy, Replaced | undefined][] = [];
+      for (const copy of copies) all.push([copy, await organizations.replacedBy(copy.original)]);
+      for (const [{ lease, original, head }, replaced] of all) {
+        const columns = copiedColumns(original, replaced, head?.publication);
+        await change(transaction, lease, original.name, columns, head);
       }
     });
   }
@@ -258,10 +284,10 @@ export class PostgresCatalog extends Organizations implements Catalog {
     });
   }
 
-  /** The folders of all organizations. */
-  async folders(): Promise<ReadonlySet<string>> {
-    const rows = await this.#database.rows('SELECT folder FROM organizations');
-    return new Set(rows.map(([folder]) => text(folder)));
+  /** What may be kept of each organization, by its folder. */
+  async keepable(): Promise<ReadonlyMap<string, Keepable>> {
+    const rows = await this.#database.rows(`SELECT folder, oldest, ${LAST_EPOCH} FROM organizations o`);
+    return new Map(rows.map(([folder, oldest, epoch]) => [text(folder), keepableOf(oldest, epoch)]));
   }
 
   /** Stores settings of an organization that has no published version. */
@@ -361,19 +387,20 @@ export class PostgresCatalog extends Organizations implements Catalog {
   }
 
   async #takeChanges(): Promise<void> {
-    const columns = 'name, version, folder, oldest, changed';
-    const sql = `SELECT ${columns} FROM organizations WHERE changed > $1 ORDER BY changed`;
+    const columns = `name, version, folder, oldest, changed, ${LAST_EPOCH}`;
+    const sql = `SELECT ${columns} FROM organizations o WHERE changed > $1 ORDER BY changed`;
     for (const row of await this.#database.rows(sql, [this.#tick])) {
-      const [name, version, folder, oldest, changed] = row as [
+      const [name, version, folder, oldest, changed, epoch] = row as [
         string,
         string | null,
         string,
         number | null,
         bigint,
+        bigint,
       ];
       this.#versions.set(name.toLowerCase(), version ?? undefined);
       this.#tick = changed;
-      if (oldest !== null) this.#onChange?.(folder, oldest);
+      if (oldest !== null) this.#onChange?.(folder, keepableOf(oldest, epoch));
     }
   }
 
@@ -382,6 +409,20 @@ export class PostgresCatalog extends Organizations implements Catalog {
     if (row === undefined) throw new Error('the catalog has lost its row');
     return row;
   }
+}
+
+async function create(
+  transaction: Session,
+  name: string,
+  settings: Partial<Settings>,
+  identity?: Identity,
+): Promise<CatalogEntry> {
+  // First, because two concurrent creations would choose the same id.
+  const { tick, place } = await nextTick(transaction);
+  const entry = await insertOrganization(transaction, name, settings, identity);
+  const update = 'UPDATE organizations SET place = $1, changed = $2 WHERE name = $3';
+  await transaction.rows(update, [place, tick, entry.name]);
+  return entry;
 }
 
 async function change(
@@ -441,6 +482,14 @@ async function checkChunks(transaction: Session, place: string, names: readonly 
     'database-away',
     'The database has failed over to a server that does not have all data of this command. Nothing was changed; run the command again.',
   );
+}
+
+/** A column for a query of `organizations o`. */
+const LAST_EPOCH = `
+  (SELECT coalesce(max(epoch), 0)::bigint FROM leases WHERE leases.organization = o.organization)`;
+
+function keepableOf(oldest: ColumnValue | undefined, epoch: ColumnValue | undefined): Keepable {
+  return { oldest: oldest === null ? Number.POSITIVE_INFINITY : Number(oldest), epoch: bigint(epoch) };
 }
 
 const WITHOUT_MANIFEST = `

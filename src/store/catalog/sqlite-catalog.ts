@@ -11,6 +11,7 @@ import {
   defineSeals,
   extendSeals,
   findDamage,
+  isDamaged,
   type SealedTable,
   sealCheck,
   sealSchema,
@@ -25,11 +26,12 @@ import {
   type CatalogStatements,
   COLUMNS,
   type ColumnValue,
+  copiedColumns,
   emptyColumns,
-  identityColumns,
   insertOrganization,
   type NextHead,
   Organizations,
+  type Replaced,
   refuseTaken,
   renameOrganization,
   settingsColumns,
@@ -45,7 +47,10 @@ const SCHEMA = `
     derived_ids TEXT NOT NULL DEFAULT 'plain', user_points_key TEXT NOT NULL DEFAULT 'user-id'
   ) STRICT;`;
 
-/** Names that an organization had, until its renaming has finished. */
+/**
+ * Names that an organization has beside its own until its renaming has finished: the new one until
+ * the catalog has switched to it, and the former one after that.
+ */
 const FORMER_NAMES = `
   CREATE TABLE former_names (former TEXT PRIMARY KEY COLLATE NOCASE, name TEXT NOT NULL) STRICT`;
 
@@ -117,7 +122,7 @@ export class SqliteCatalog extends Organizations implements Catalog {
   readonly #database: SqliteFile;
 
   constructor(database: SqliteFile) {
-    super(database, sealCheck(SEALED));
+    super(database, sealCheck(SEALED), isDamaged(SEALED));
     this.#database = database;
   }
 
@@ -133,10 +138,26 @@ export class SqliteCatalog extends Organizations implements Catalog {
     return renamed === undefined ? undefined : await super.find(renamed);
   }
 
+  override async replacedBy(original: OrganizationEntry): Promise<Replaced | undefined> {
+    return await replacedBy(this.#database, original);
+  }
+
   async create(name: string, settings: Partial<Settings>): Promise<CatalogEntry> {
     return await this.#database.transact(async (transaction) => {
       await refuseFormer(transaction, name);
       return await insertOrganization(transaction, name, settings);
+    });
+  }
+
+  /**
+   * Notes, durably, that an organization is about to get a name, so that whatever is stored under
+   * that name is found if the command is killed. Throws the errors of `rename`.
+   */
+  async beginRenaming(name: string, newName: string): Promise<void> {
+    await this.#database.transact(async (transaction) => {
+      await refuseFormer(transaction, newName, name);
+      await refuseTaken(transaction, name, newName);
+      await insertFormer(transaction, newName, name);
     });
   }
 
@@ -150,8 +171,7 @@ export class SqliteCatalog extends Organizations implements Catalog {
       await renameOrganization(transaction, name, newName);
       await transaction.rows('UPDATE former_names SET name = $1 WHERE name = $2', [newName, name]);
       await transaction.rows('DELETE FROM former_names WHERE former = $1', [newName]);
-      const insert = 'INSERT OR REPLACE INTO former_names (former, name) VALUES ($1, $2)';
-      await transaction.rows(insert, [name, newName]);
+      await insertFormer(transaction, name, newName);
     });
   }
 
@@ -161,18 +181,18 @@ export class SqliteCatalog extends Organizations implements Catalog {
     await refuseTaken(this.#database, name, newName);
   }
 
-  /** The former names of an organization whose renaming has not finished. */
+  /** The other names of an organization whose renaming has not finished. */
   async formerNames(name: string): Promise<readonly string[]> {
     const rows = await this.#database.rows('SELECT former FROM former_names WHERE name = $1', [name]);
     return rows.map(([former]) => text(former));
   }
 
-  /** The name that an organization has now, if `name` is a former one. */
+  /** The name that an organization has now, if `name` is one of its other names. */
   async renamedTo(name: string): Promise<string | undefined> {
     return await renamedTo(this.#database, name);
   }
 
-  /** The former names of the organization mean nothing from now on. */
+  /** The other names of the organization mean nothing from now on. */
   async endRenaming(name: string): Promise<void> {
     await this.#database.rows('DELETE FROM former_names WHERE name = $1', [name]);
   }
@@ -189,16 +209,17 @@ export class SqliteCatalog extends Organizations implements Catalog {
 
   /**
    * Makes copies current, durably and all at once, each with the whole entry of its original;
-   * without data if `publication` is absent. Creates organizations that do not exist.
+   * without data if `publication` is absent. Creates organizations that do not exist. Throws the
+   * errors of `replacedBy`.
    */
   async adopt(copies: readonly Copy[]): Promise<void> {
     await this.#database.transact(async (transaction) => {
-      for (const { original, publication } of copies) {
+      const all: [Copy, Replaced | undefined][] = [];
+      for (const copy of copies) all.push([copy, await replacedBy(transaction, copy.original)]);
+      for (const [{ original, publication }, replaced] of all) {
         const { name, settings } = original;
-        const [known] = await transaction.rows('SELECT 1 FROM organizations WHERE name = $1', [name]);
-        if (known === undefined) await insertOrganization(transaction, name, settings);
-        const columns = { ...settingsColumns(settings), ...identityColumns(original, publication) };
-        await updateRow(transaction, name, columns);
+        if (replaced === undefined) await insertOrganization(transaction, name, settings);
+        await updateRow(transaction, name, copiedColumns(original, replaced, publication));
         // Every value is new, so nothing is left of an entry that was damaged.
         await transaction.rows(acceptRow(SEALED, '$1'), [name]);
       }
@@ -274,6 +295,22 @@ async function updateRow(database: CatalogStatements, name: string, columns: Sto
   const { sql, parameters } = assignments(columns);
   const where = `name = $${parameters.length + 1}`;
   await database.rows(`UPDATE organizations SET ${sql} WHERE ${where}`, [...parameters, name]);
+}
+
+/** Throws `organization-exists`, also if the name is a former one of a different organization. */
+async function replacedBy(
+  database: CatalogStatements,
+  original: OrganizationEntry,
+): Promise<Replaced | undefined> {
+  const organizations = new Organizations(database, sealCheck(SEALED), isDamaged(SEALED));
+  const replaced = await organizations.replacedBy(original);
+  if (replaced === undefined) await refuseFormer(database, original.name);
+  return replaced;
+}
+
+async function insertFormer(transaction: CatalogStatements, former: string, name: string): Promise<void> {
+  const insert = 'INSERT OR REPLACE INTO former_names (former, name) VALUES ($1, $2)';
+  await transaction.rows(insert, [former, name]);
 }
 
 async function renamedTo(database: CatalogStatements, former: string): Promise<string | undefined> {

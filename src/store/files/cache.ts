@@ -15,10 +15,11 @@
  */
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { copyFile, mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { copyFile, mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isMissing } from '../../system/file-errors.ts';
 import { namesIn } from '../../system/if-exists.ts';
+import type { Keepable } from '../catalog/postgres-catalog.ts';
 import { differingChunks, digestsOf } from '../chunks/chunk-digests.ts';
 import type { ChunkPlace } from '../chunks/chunk-place.ts';
 import { decodeManifest, encodeManifest, type Manifest, type NamedChunk } from '../chunks/manifest.ts';
@@ -103,13 +104,7 @@ export class VersionCache {
   /** The path where the next version of an organization is built. Each epoch has one builder. */
   async building(folder: string, epoch: bigint): Promise<string> {
     await this.#makeFolder(folder);
-    for (const name of await readdir(join(this.#root, folder))) {
-      const other = BUILDING.exec(name)?.[1];
-      // Left by a command that was killed, or owned by one that has lost its lease.
-      if (other !== undefined && BigInt(other) < epoch) {
-        await rm(join(this.#root, folder, name), { recursive: true, force: true });
-      }
-    }
+    await this.#dropBuilding(folder, epoch);
     return join(this.#root, folder, `next-${epoch}.building`);
   }
 
@@ -121,26 +116,33 @@ export class VersionCache {
     await this.#makeRoom();
   }
 
-  /** Deletes versions of an organization before `oldest`, even while they are being read. */
-  async dropBefore(folder: string, oldest: number): Promise<void> {
+  /**
+   * Deletes what must not be kept of an organization, even while it is being read: earlier
+   * versions, versions that ended publications were building, and spilled data of killed processes.
+   */
+  async dropBefore(folder: string, { oldest, epoch }: Keepable): Promise<void> {
     // First, so that a version that is complete in the meantime is among those that follow.
     await this.#dropPartial(folder, oldest);
     for (const { publication, path } of await this.#versionsOf(folder)) {
       if (publication < oldest) await remove(path);
     }
+    await this.#dropBuilding(folder, epoch);
+    await this.#dropSpilled(folder);
   }
 
   /**
-   * Deletes everything of organizations other than the ones in `present`, even while it is being
-   * read.
+   * Deletes what must not be kept, even while it is being read: everything of organizations that
+   * `read` does not return.
    */
-  async dropOthers(present: () => Promise<ReadonlySet<string>>): Promise<void> {
+  async tidy(read: () => Promise<ReadonlyMap<string, Keepable>>): Promise<void> {
     // Read first: an organization has an entry before it has a folder here.
     const names = await namesIn(this.#root);
     if (names.length === 0) return;
-    const folders = await present();
-    for (const name of names.filter((one) => !folders.has(one))) {
-      await rm(join(this.#root, name), { recursive: true, force: true, maxRetries: REMOVAL_RETRIES });
+    const present = await read();
+    for (const name of names) {
+      const keepable = present.get(name);
+      if (keepable !== undefined) await this.dropBefore(name, keepable);
+      else await rm(join(this.#root, name), { recursive: true, force: true, maxRetries: REMOVAL_RETRIES });
     }
   }
 
@@ -240,6 +242,16 @@ export class VersionCache {
       }
     }
     return [];
+  }
+
+  /** Deletes what was left by commands that were killed, or that have lost their lease. */
+  async #dropBuilding(folder: string, epoch: bigint): Promise<void> {
+    for (const name of await namesIn(join(this.#root, folder))) {
+      const other = BUILDING.exec(name)?.[1];
+      if (other !== undefined && BigInt(other) < epoch) {
+        await rm(join(this.#root, folder, name), { recursive: true, force: true });
+      }
+    }
   }
 
   async #dropPartial(folder: string, before: number): Promise<void> {

@@ -42,6 +42,13 @@ const LOCK = 'publication.lock';
 /** SQLite has a second file while it is locked. */
 const LOCK_FILES: readonly string[] = [LOCK, `${LOCK}-journal`];
 const REMOVAL_RETRIES = 5;
+const MOVE_STRAY =
+  'If "organizations rename" or "organizations remove" was interrupted, run it again; if no command has just created the folder, move it elsewhere.';
+
+interface StrayFolder {
+  readonly name: string;
+  readonly renamed: string | undefined;
+}
 
 export class LocalFiles implements VersionFiles {
   readonly #dataFolder: string;
@@ -72,14 +79,19 @@ export class LocalFiles implements VersionFiles {
 
   async begin(name: string, options: BeginOptions): Promise<NextVersion> {
     const { entry, release } = await this.#turn(() => this.#catalog.entry(name), options);
+    const refuseStrays = () => this.#refuseStrays();
     try {
+      if (options.erases) await refuseStrays();
       const versions = this.#versions(entry.name);
+      // A renaming that was killed has left copies of all versions there.
+      await this.#dropOtherFolders(entry.name);
       // Without a version, files can only be left by a command that was killed.
       if (entry.publication === undefined) await versions.clear();
       const { from } = options;
       if (from !== undefined && !(await this.kept(entry)).includes(from)) throw notKept(from);
       await versions.prepare(from ?? entry.publication);
-      return new LocalNextVersion(this.#catalog, { entry, versions, release, restores: from !== undefined });
+      const restores = from !== undefined;
+      return new LocalNextVersion(this.#catalog, { entry, versions, release, restores, refuseStrays });
     } catch (error) {
       release();
       throw error;
@@ -120,12 +132,14 @@ export class LocalFiles implements VersionFiles {
 
   /**
    * The catalog switches to the new name in one step, when both names have a folder with all
-   * versions. A call that is killed before leaves a folder without an organization; one that is
-   * killed after it is finished by the next call.
+   * versions. A call that is killed before or after it leaves an organization with two names and
+   * two folders. The next call finishes the renaming, or undoes it; the next publication deletes
+   * the folder of the other name.
    */
   async #renameTo(name: string, newName: string, options: RenameOptions): Promise<void> {
     await this.#catalog.refuseTaken(name, newName);
     await options.beforeRenaming();
+    await this.#catalog.beginRenaming(name, newName);
     // The same folder if only the case differs, and the file system ignores it.
     const isSame = this.#isSameFolder(name, newName);
     const release = isSame ? () => undefined : await this.#lock(newName, options);
@@ -142,14 +156,23 @@ export class LocalFiles implements VersionFiles {
     for (const former of formerNames) await renameKeys(former);
     await afterRenaming();
     for (const former of formerNames) {
-      const folder = organizationFolder(this.#dataFolder, former);
-      if (this.#isSameFolder(former, name)) await rename(folder, organizationFolder(this.#dataFolder, name));
-      else {
-        await this.#dropData(former);
-        await this.#dropFolder(former);
-      }
+      if (!this.#isSameFolder(former, name)) continue;
+      await rename(organizationFolder(this.#dataFolder, former), organizationFolder(this.#dataFolder, name));
     }
+    await this.#dropOtherFolders(name);
     await this.#catalog.endRenaming(name);
+  }
+
+  /**
+   * Deletes the folders that an organization has under other names until its renaming has finished.
+   * Requires its lock.
+   */
+  async #dropOtherFolders(name: string): Promise<void> {
+    for (const former of await this.#catalog.formerNames(name)) {
+      if (this.#isSameFolder(former, name)) continue;
+      await this.#dropData(former);
+      await this.#dropFolder(former);
+    }
   }
 
   async remove(wanted: string, options: RemoveOptions): Promise<void> {
@@ -222,23 +245,45 @@ export class LocalFiles implements VersionFiles {
   }
 
   async strays(names: readonly string[]): Promise<readonly string[]> {
-    const folder = join(this.#dataFolder, 'organizations');
+    const strays = await this.#strayFolders(names);
+    return strays.map(({ name, renamed }) => {
+      const path = organizationFolder(this.#dataFolder, name);
+      return renamed === undefined
+        ? `${path} belongs to no organization. ${MOVE_STRAY}`
+        : `${path} is left over: ${unfinishedRenaming(name, renamed)}`;
+    });
+  }
+
+  /**
+   * Folders that have the name of no organization and are not in use. `renamed`: the organization
+   * that still has this name beside its own.
+   */
+  async #strayFolders(names: readonly string[]): Promise<readonly StrayFolder[]> {
     const known = new Set(names);
-    const strays: string[] = [];
-    for (const name of await readdir(folder).catch(() => [])) {
+    const strays: StrayFolder[] = [];
+    for (const name of await readdir(join(this.#dataFolder, 'organizations')).catch(() => [])) {
       if (known.has(name)) continue;
       // A command that creates the organization holds the lock.
       const release = await lockFile(this.#lockPath(name), { waitMs: 0 }).catch(() => undefined);
       release?.();
-      if (release === undefined) continue;
-      const renamed = await this.#catalog.renamedTo(name);
-      strays.push(
-        renamed === undefined
-          ? `${join(folder, name)} belongs to no organization. If "organizations rename" or "organizations remove" was interrupted, run it again; if no command has just created the folder, move it elsewhere.`
-          : `${join(folder, name)} is left over: ${unfinishedRenaming(name, renamed)}`,
-      );
+      if (release !== undefined) strays.push({ name, renamed: await this.#catalog.renamedTo(name) });
     }
     return strays;
+  }
+
+  /**
+   * Throws `erasure-refused` if a folder of no organization has data, which could be of erased
+   * users.
+   */
+  async #refuseStrays(): Promise<void> {
+    for (const { name, renamed } of await this.#strayFolders(await this.#catalog.names())) {
+      // The publications of that organization delete it.
+      if (renamed !== undefined || (await this.#isEmpty(name))) continue;
+      throw new AppError(
+        'erasure-refused',
+        `${organizationFolder(this.#dataFolder, name)} belongs to no organization and may contain data of the users; no user was erased. ${MOVE_STRAY} Then repeat the command.`,
+      );
+    }
   }
 
   async check(entry: CatalogEntry, report: CheckReport): Promise<void> {
@@ -250,10 +295,13 @@ export class LocalFiles implements VersionFiles {
   /** Copies a file. The copy is not visible before it is in the catalog. */
   async #stage({ entry, file }: Original, options: AdoptOptions): Promise<StoredCopy> {
     const { name } = entry;
+    // Before a folder is made for it.
+    await this.#catalog.replacedBy(entry);
     const release = await this.#lock(name, options);
     const versions = this.#versions(name);
     try {
-      const known = await this.#known(name, options);
+      const known = await this.#catalog.replacedBy(entry);
+      checkReplaceable(known, options.replace);
       if (file === undefined || entry.publication === undefined) {
         return { versions, release, original: entry, publication: undefined };
       }
@@ -264,14 +312,6 @@ export class LocalFiles implements VersionFiles {
       release();
       throw error;
     }
-  }
-
-  /** The organization that a copy would replace. Throws `organization-exists`. */
-  async #known(name: string, { replace }: AdoptOptions) {
-    // Its entry may be the damaged one that is to be replaced.
-    const known = replace ? await this.#catalog.publicationOf(name) : await this.#catalog.find(name);
-    checkReplaceable(known, name, replace);
-    return known;
   }
 
   /** The next publication deletes leftovers of a failed copy. */

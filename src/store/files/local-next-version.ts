@@ -18,6 +18,8 @@ interface LocalBuilding extends LocalTurn<CatalogEntry> {
   readonly versions: VersionFolder;
   /** Whether an earlier version is restored. */
   readonly restores: boolean;
+  /** Throws `erasure-refused` if data may be where it cannot be deleted. */
+  readonly refuseStrays: () => Promise<void>;
 }
 
 export class LocalNextVersion implements NextVersion {
@@ -27,15 +29,17 @@ export class LocalNextVersion implements NextVersion {
   readonly #catalog: SqliteCatalog;
   readonly #versions: VersionFolder;
   readonly #release: () => void;
+  readonly #refuseStrays: () => Promise<void>;
   #hasEnded = false;
 
-  constructor(catalog: SqliteCatalog, { entry, versions, release, restores }: LocalBuilding) {
+  constructor(catalog: SqliteCatalog, { entry, versions, release, restores, refuseStrays }: LocalBuilding) {
     this.entry = entry;
     this.spillFolder = versions.spillFolder('building');
     this.current = restores && entry.publication !== undefined ? versions.file(entry.publication) : undefined;
     this.#catalog = catalog;
     this.#versions = versions;
     this.#release = release;
+    this.#refuseStrays = refuseStrays;
   }
 
   get publication(): number | undefined {
@@ -47,6 +51,7 @@ export class LocalNextVersion implements NextVersion {
   }
 
   async publish({ settings, publication, version, forgets, written }: PublishedHead): Promise<void> {
+    if (forgets) await this.#refuseStrays();
     // Before the version becomes current: if the process dies after that, the next pruning deletes
     // all earlier versions.
     if (forgets) await this.#versions.keepFrom(publication);

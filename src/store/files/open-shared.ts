@@ -36,9 +36,9 @@ export async function openSharedStore(
   try {
     const versions = new VersionCache(join(cache.folder, await catalog.id()), cache.limitBytes);
     const files = new SharedFiles(catalog, versions, (address) => openPlace(address, database), patienceMs);
-    // While this machine had no process, organizations may have been removed. What cannot be
-    // deleted now is deleted the next time.
-    await files.dropRemoved().catch(() => undefined);
+    // While this machine had no process, users may have been erased and organizations removed. What
+    // cannot be deleted now is deleted the next time.
+    await files.tidyCache().catch(() => undefined);
     return new VersionStore(catalog, files, buildMemory(buildBytes));
   } catch (error) {
     await catalog.close();

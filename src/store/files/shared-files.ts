@@ -67,8 +67,8 @@ export class SharedFiles implements VersionFiles {
     this.#patienceMs = patienceMs;
     // Versions that must not be kept any more are deleted here as soon as the catalog reports it.
     catalog.tellChanges(
-      (folder, oldest) => void cache.dropBefore(folder, oldest).catch(() => undefined),
-      () => void this.dropRemoved().catch(() => undefined),
+      (folder, keepable) => void cache.dropBefore(folder, keepable).catch(() => undefined),
+      () => void this.tidyCache().catch(() => undefined),
     );
   }
 
@@ -93,9 +93,9 @@ export class SharedFiles implements VersionFiles {
     try {
       // Read again: the current version may have changed while waiting.
       const entry = await this.#catalog.entry(name);
-      const { from } = options;
+      const { from, erases } = options;
       if (from !== undefined && !(await this.kept(entry)).includes(from)) throw notKept(from);
-      const turn = { ...(await this.#turn(lease, entry)), copied: from ?? entry.publication };
+      const turn = { ...(await this.#turn(lease, entry)), copied: from ?? entry.publication, erases };
       await this.#prepare(turn);
       const current = from === undefined ? undefined : await this.current(entry);
       return new SharedNextVersion(this.#catalog, this.#cache, turn, current);
@@ -115,7 +115,8 @@ export class SharedFiles implements VersionFiles {
         if (head === undefined) continue;
         // The next publication deletes what cannot be deleted now.
         await tidy(this.#catalog, turn).catch(() => undefined);
-        await this.#cache.dropBefore(turn.sharing.folder, head.publication).catch(() => undefined);
+        const keepable = { oldest: head.publication, epoch: turn.lease.epoch };
+        await this.#cache.dropBefore(turn.sharing.folder, keepable).catch(() => undefined);
       }
     } finally {
       for (const { lease } of staged) await lease.release();
@@ -141,20 +142,29 @@ export class SharedFiles implements VersionFiles {
       await refuseKeys([sharing.name], options);
       await this.#catalog.empty(lease, options.removeKeys);
       await options.removeOther([sharing.name]);
-      // An interrupted move of chunks may have left some at its target, and in the database.
-      for (const address of new Set([sharing.place, await this.#catalog.place(), IN_DATABASE])) {
+      for (const address of [sharing.place, ...(await this.#otherPlaces(sharing))]) {
         await dropChunks(await this.#place(address), sharing.folder, lease.epoch);
       }
       await this.#catalog.remove(lease, options.removeKeys);
-      await this.dropRemoved();
+      await this.tidyCache();
     } finally {
       await lease.release();
     }
   }
 
-  /** Deletes what the local cache has of organizations that do not exist any more. */
-  async dropRemoved(): Promise<void> {
-    await this.#cache.dropOthers(() => this.#catalog.folders());
+  /**
+   * Deletes what the local cache must not keep: organizations that do not exist any more, versions
+   * before an erasure, and what killed commands were building.
+   */
+  async tidyCache(): Promise<void> {
+    await this.#cache.tidy(() => this.#catalog.keepable());
+  }
+
+  /** Where a move of chunks that was interrupted may have left some. */
+  async #otherPlaces({ place }: Sharing): Promise<readonly string[]> {
+    const places = new Set([await this.#catalog.place(), IN_DATABASE]);
+    places.delete(place);
+    return [...places];
   }
 
   /** Versions in the cache are compared with their manifests when they are fetched. */
@@ -190,7 +200,8 @@ export class SharedFiles implements VersionFiles {
 
   async #fetchFrom(sharing: Sharing, publication: number): Promise<VersionFile> {
     // Commands do not listen for changes, and their machine may have no server that does.
-    if (sharing.oldest !== null) await this.#cache.dropBefore(sharing.folder, sharing.oldest);
+    const { folder, oldest: oldestKept, epoch } = sharing;
+    if (oldestKept !== null) await this.#cache.dropBefore(folder, { oldest: oldestKept, epoch });
     const [found] = await this.#catalog.kept(sharing.organization, publication);
     if (found === undefined) throw notKept(publication);
     const place = await this.#place(sharing.place);
@@ -204,7 +215,7 @@ export class SharedFiles implements VersionFiles {
     if (oldest !== null && publication >= oldest) return file;
     // Somebody was forgotten, or all data removed, while the version was being fetched.
     file.release();
-    await this.#cache.dropBefore(sharing.folder, oldest ?? Number.POSITIVE_INFINITY);
+    await this.#cache.dropBefore(folder, { oldest: oldest ?? Number.POSITIVE_INFINITY, epoch });
     throw notKept(publication);
   }
 
@@ -216,7 +227,7 @@ export class SharedFiles implements VersionFiles {
     try {
       return await this.#catalog.sharing(organization);
     } catch (error) {
-      if (isUnknown(error)) await this.dropRemoved();
+      if (isUnknown(error)) await this.tidyCache();
       throw error;
     }
   }
@@ -272,6 +283,11 @@ export class SharedFiles implements VersionFiles {
       sharing,
       place,
       building: await this.#cache.building(sharing.folder, lease.epoch),
+      dropElsewhere: async () => {
+        for (const address of await this.#otherPlaces(sharing)) {
+          await dropChunks(await this.#place(address), sharing.folder, lease.epoch);
+        }
+      },
     };
   }
 
@@ -289,14 +305,13 @@ export class SharedFiles implements VersionFiles {
   /** Stores the chunks of a copy, which is not visible before it is in the catalog. */
   async #stage({ entry, file }: Original, options: AdoptOptions): Promise<UploadedCopy> {
     const { name, settings, version } = entry;
-    checkReplaceable(await this.#catalog.find(name), name, options.replace);
-    if ((await this.#catalog.find(name)) === undefined) await this.#catalog.create(name, settings);
+    checkReplaceable(await this.#catalog.createFor(entry), options.replace);
     const lease = await this.#lease(name, options);
     const { organization } = lease;
     try {
-      const known = await this.#catalog.find(name);
-      checkReplaceable(known, name, options.replace);
-      const hasData = known?.publication !== undefined;
+      const replaced = await this.#catalog.replacedBy(entry);
+      checkReplaceable(replaced, options.replace);
+      const hasData = replaced?.publication !== undefined;
       const turn = await this.#turn(lease, { ...entry, publication: undefined, version: undefined });
       if (file === undefined || entry.publication === undefined || version === undefined) {
         return { lease, turn, original: entry, head: undefined };

@@ -32,6 +32,9 @@ export interface Turn {
   readonly place: ChunkPlace;
   /** The file of the next version. */
   readonly building: string;
+  readonly erases?: boolean | undefined;
+  /** Deletes what an interrupted move of chunks may have left at other places. */
+  readonly dropElsewhere: () => Promise<void>;
   /** Number of the version whose file was copied there. */
   readonly copied?: number | undefined;
 }
@@ -82,7 +85,8 @@ export class SharedNextVersion implements NextVersion {
     if (forgets) {
       // An erasure must not count as done while earlier data exists.
       await tidy(this.#catalog, this.#turn);
-      await this.#cache.dropBefore(sharing.folder, publication);
+      await this.#turn.dropElsewhere();
+      await this.#cache.dropBefore(sharing.folder, { oldest: publication, epoch: lease.epoch });
     } else {
       await tidy(this.#catalog, this.#turn).catch(() => undefined);
     }
@@ -91,7 +95,11 @@ export class SharedNextVersion implements NextVersion {
 
   async configure(settings: Settings): Promise<void> {
     await this.#catalog.configure(this.#turn.lease, this.entry.name, settings);
-    if (this.publication !== undefined) await tidy(this.#catalog, this.#turn);
+    if (this.publication !== undefined) {
+      await tidy(this.#catalog, this.#turn);
+      // Repeats an erasure that was killed.
+      if (this.#turn.erases) await this.#turn.dropElsewhere();
+    }
     await this.discard();
   }
 

@@ -6,8 +6,8 @@ import { stat } from 'node:fs/promises';
 import type { Counts, Dataset } from '../../dataset/dataset.ts';
 import { AppError } from '../../domain/app-error.ts';
 import { type BuildMemory, buildMemory } from '../build-memory.ts';
-import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
-import { checkOrganizationName, checkReplaceable } from '../organization-name.ts';
+import type { Catalog, CatalogEntry, Replaced } from '../catalog/catalog.ts';
+import { checkOrganizationName } from '../organization-name.ts';
 import type {
   OrganizationEntry,
   Outcome,
@@ -202,8 +202,10 @@ export class VersionStore implements Store {
       try {
         await this.#files.verify(original);
         const counts = original.file && (await countsOf(original.file));
-        await target.adopt([original], options);
-        return { entry: original.entry, counts };
+        const replaced = await target.replacedBy(original.entry);
+        const entry = { ...original.entry, name: replaced?.name ?? original.entry.name };
+        await target.adopt([{ ...original, entry }], options);
+        return { entry, counts };
       } finally {
         original.file?.release();
       }
@@ -211,10 +213,20 @@ export class VersionStore implements Store {
   }
 
   /**
-   * Throws `organization-exists` when an organization of this name cannot be replaced by a copy.
+   * The organization that a copy of `original` replaces; absent if there is none. Throws
+   * `organization-exists` if it has a different name, or if a different organization has its name.
    */
-  async checkFree(name: string): Promise<void> {
-    checkReplaceable(await this.#catalog.find(name), name);
+  async replacedBy(original: OrganizationEntry): Promise<Replaced | undefined> {
+    return await this.#catalog.replacedBy(original);
+  }
+
+  /**
+   * The names that keys of an organization may have: its own, and those before a renaming that has
+   * not finished.
+   */
+  async namesOf(name: string): Promise<readonly string[]> {
+    const { name: own } = await this.#catalog.entry(name);
+    return [own, ...(await this.#catalog.formerNames(own))];
   }
 
   /**
@@ -227,19 +239,24 @@ export class VersionStore implements Store {
 
   /**
    * Copies organizations and makes the copies current, all in one step; if that fails, nothing
-   * changes. Organizations of the same name are replaced if they have no data, or with
-   * `options.replace`. Throws the errors of `checkFree`, and `organization-busy`.
+   * changes. Each has the name of its entry, and replaces the same organization, or one of its name
+   * without data; one with data only with `options.replace`. An organization that was here before
+   * keeps its rules. Throws the errors of `replacedBy`, `organization-exists` and
+   * `organization-busy`.
    */
   async adopt(originals: readonly Original[], options: AdoptOptions): Promise<void> {
-    const replaced = new Map(
-      (await this.#catalog.all()).map(({ name, version }) => [name.toLowerCase(), version]),
-    );
+    const replaced = new Map((await this.#catalog.all()).map(({ name, version }) => [name, version]));
     await this.#files.adopt(originals, options);
     for (const { entry } of originals) {
-      const { name: organization, version } = entry;
-      const before = replaced.get(organization.toLowerCase());
-      const change = { type: 'copied-here', organization, version, replaced: before } as const;
-      await this.#onChange({ ...change, cause: options.cause });
+      const { rules } = await this.#catalog.entry(entry.name);
+      await this.#onChange({
+        type: 'copied-here',
+        organization: entry.name,
+        version: entry.version,
+        replaced: replaced.get(entry.name),
+        rules,
+        cause: options.cause,
+      });
     }
   }
 

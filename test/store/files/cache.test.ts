@@ -129,7 +129,7 @@ describe('a version', () => {
     release();
     assert.deepEqual(files(), ['1.duckdb', ...images, '1.manifest']);
     await assertFetched(await share(12, [1, 2, 3, 4, 5, 60]));
-    await cache.dropBefore(FOLDER, 12);
+    await cache.dropBefore(FOLDER, { oldest: 12, epoch: 0n });
     assert.deepEqual(files(), ['12.duckdb', '12.manifest']);
   });
 
@@ -143,7 +143,7 @@ describe('a version', () => {
       place.gets.length = 0;
       await assertFetched(await share(3, [1, 2, 3, 4, 5, 6]), later);
       assert.equal(place.gets.length, CHUNKS);
-      await later.dropBefore(FOLDER, 1);
+      await later.dropBefore(FOLDER, { oldest: 1, epoch: 0n });
       await damage(pathOf(3), 0);
       await writeFile(join(root, FOLDER, '3.manifest'), content);
     }
@@ -223,7 +223,7 @@ describe('a chunk at its place', () => {
       else await assert.rejects(cache.fetch(first), unreadable(/damaged/));
       const asked = place.gets.filter((name) => name === damaged).length;
       assert.equal(asked, isMended ? answers + 1 : 3);
-      await cache.dropBefore(FOLDER, 2);
+      await cache.dropBefore(FOLDER, { oldest: 2, epoch: 0n });
       assert.deepEqual(files(), []);
     }
   });
@@ -282,17 +282,17 @@ describe('a file that must not be kept', () => {
       await assertFetched(await share(publication, [publication, 2, 3, 4]));
     await assertFetched(await share(1, [1, 2], 'another'));
     const held = await cache.fetch(await share(1, [1, 2, 3, 4]));
-    await cache.dropBefore(FOLDER, 3);
+    await cache.dropBefore(FOLDER, { oldest: 3, epoch: 0n });
     held.release();
     assert.deepEqual(files(), ['3.duckdb', '3.manifest']);
     assert.ok(await stat(pathOf(1, 'another')));
-    await cache.dropBefore('never seen', 3);
+    await cache.dropBefore('never seen', { oldest: 3, epoch: 0n });
   });
 
   it('is not kept if it arrives only after the request to remove it', async () => {
     const first = await share(1, [0, 1, 2, 3, 4, 5]);
     place.answer = (_name, bytes) => {
-      void cache.dropBefore(FOLDER, 2);
+      void cache.dropBefore(FOLDER, { oldest: 2, epoch: 0n });
       return bytes;
     };
     await assert.rejects(cache.fetch(first));
@@ -324,7 +324,7 @@ describe('a file that must not be kept', () => {
       [],
     );
     await writeFile(`${pathOf(2)}.0e0f6c0a-32d4-4a7e-9d0b-6a1c3d6c8f55.partial`, 'begun');
-    await cache.dropBefore(FOLDER, 3);
+    await cache.dropBefore(FOLDER, { oldest: 3, epoch: 0n });
     assert.deepEqual(files(), ['3.duckdb', '3.manifest']);
   });
 });
