@@ -66,6 +66,28 @@ for (const store of ['DuckDB', 'PostgreSQL'] as const) {
       assert.deepEqual(filesWithThePerson(data), []);
     });
 
+    if (store === 'PostgreSQL') {
+      it('finds them under the name that the organization had before another machine renamed it', async () => {
+        const place = into.slice(2);
+        await interruptPull();
+        const rename = ['organizations', 'rename', 'School', 'College', ...place];
+        assert.equal((await run([...rename, '--data', join(folder, 'elsewhere')])).code, 0);
+        const { code, stderr } = await run(['forget', '--user', '1', '--organization', 'College', ...place]);
+        assert.equal(code, 0, stderr);
+        assert.deepEqual(filesWithThePerson(data), []);
+        assert.equal((await run(['organizations', 'rename', 'College', 'School', ...place])).code, 0);
+      });
+
+      it('are not used for a different organization of that name', async () => {
+        const place = into.slice(2);
+        await pulled(0);
+        const rename = ['organizations', 'rename', 'School', 'College', ...place];
+        assert.equal((await run([...rename, '--data', join(folder, 'elsewhere')])).code, 0);
+        const { stdout } = await run(['pull', server.url, ...into], { environment });
+        assert.match(stdout, /Published as version .* of School/);
+      });
+    }
+
     // The pulled files are in the data folder for both.
     if (store !== 'DuckDB' && !IS_LONG) return;
 

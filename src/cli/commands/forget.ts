@@ -1,9 +1,10 @@
 /** `corkboard forget`: erases users permanently, also from earlier versions (decision 54). */
 import type { Command } from 'commander';
 import { forgetUsers } from '../../store/forgotten.ts';
+import { organizationDigest } from '../../store/organization-digest.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
 import { turnOf } from '../process/publish.ts';
-import { withoutPulls } from '../process/pull-folder.ts';
+import { pullsOf, removePulls, withoutPulls } from '../process/pull-folder.ts';
 import { type StorageOptions, withStore } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
 import { readIdentifiers } from '../terminal/options.ts';
@@ -37,8 +38,16 @@ async function forgetPeople(options: ForgetOptions): Promise<void> {
   const turn = { ...turnOf(organization, WAIT_MS), cause: { command: 'forget' } };
   // The files of pulls are deleted first: once the store has erased the users, repeating the
   // command does nothing.
-  const outcome = await withoutPulls(options.data, organization, turn, (beforeErasing) =>
-    withStore(options, (store) => forgetUsers(store, organization, user, { ...turn, beforeErasing })),
+  const outcome = await withoutPulls(options.data, organization, turn, (removeKept) =>
+    withStore(options, async (store) => {
+      const { secret } = await store.organization(organization);
+      const beforeErasing = async () => {
+        await removeKept();
+        // A renaming that was killed, or made on a different machine, has left the former name.
+        await removePulls(options.data, await otherPulls(options, secret), turn);
+      };
+      return await forgetUsers(store, organization, user, { ...turn, beforeErasing });
+    }),
   );
   const { published, version, erased } = outcome;
   printResult(options, { published, version, users: user, erasedEvents: erased }, () =>
@@ -46,4 +55,13 @@ async function forgetPeople(options: ForgetOptions): Promise<void> {
       ? `Erased ${user.length === 1 ? 'user' : 'users'} ${user.join(', ')} and ${countOf(erased, 'event')}. Published as version ${version} of ${organization}.`
       : 'Nothing has changed: these users were erased before.',
   );
+}
+
+/** Names under which pulls keep files for the organization with this secret, without its own. */
+async function otherPulls(
+  { data, organization }: ForgetOptions,
+  secret: Uint8Array,
+): Promise<readonly string[]> {
+  const names = await pullsOf(data, organizationDigest(secret));
+  return names.filter((name) => name !== organization.toLowerCase());
 }

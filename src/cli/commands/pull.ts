@@ -2,8 +2,10 @@
 import type { Command } from 'commander';
 import type { ImportReport } from '../../ingest/import.ts';
 import type { Missing, Pulled } from '../../pull/pull.ts';
+import { organizationDigest } from '../../store/organization-digest.ts';
+import { isUnknown } from '../../store/organization-name.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
-import { withPullFolder } from '../process/pull-folder.ts';
+import { withOwnPullFolder } from '../process/pull-folder.ts';
 import {
   checkSourceUrl,
   keyFileOption,
@@ -11,7 +13,7 @@ import {
   readSourceKey,
   type SourceKeyOptions,
 } from '../process/source-key.ts';
-import { type StorageOptions, withNewStore } from '../process/storage.ts';
+import { hasCatalog, type StorageOptions, withNewStore, withStore } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
 import { renderReport } from '../terminal/import-report.ts';
 import { type JsonOption, printResult, remark } from '../terminal/output.ts';
@@ -61,16 +63,28 @@ async function pullFrom(url: string, options: PullCommandOptions): Promise<void>
     );
     return report.outcome !== 'refused';
   };
-  const pulled = await withPullFolder(
+  const pulled = await withOwnPullFolder(
     options.data,
     organization,
-    { waitMs: 0 },
+    { waitMs: 0, findOwner: () => findDigest(options) },
     async (folder) => await pull({ url, key, folder, publish, tell: remark }),
   );
   const result: PullReport = { organization, ...pulled, import: report };
   printResult(options, result, () => renderPulled(result));
   tellGone(pulled.gone, organization);
   if (report !== undefined) refuseUnpublished(report);
+}
+
+/** The digest of the organization that the data is for; undefined if it does not exist yet. */
+async function findDigest(options: PullCommandOptions): Promise<string | undefined> {
+  if (!hasCatalog(options)) return undefined;
+  return await withStore(options, async (store) => {
+    const { secret } = await store.organization(options.organization);
+    return organizationDigest(secret);
+  }).catch((error: unknown) => {
+    if (isUnknown(error)) return undefined;
+    throw error;
+  });
 }
 
 function renderPulled({ import: report, organization }: PullReport): string {

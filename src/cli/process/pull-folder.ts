@@ -1,24 +1,28 @@
 /**
  * The folder in which `pull` keeps its progress and results for an organization. Only one command
- * uses it at a time.
+ * uses it at a time. A file beside it says whose it is: the organization of this name can be a
+ * different one by the next pull, or have a different name.
  */
 import { existsSync } from 'node:fs';
-import { mkdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { mkdir, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { checkOrganizationName } from '../../store/organization-name.ts';
 import type { PublicationOptions } from '../../store/store.ts';
+import { namesIn, readIfExists } from '../../system/if-exists.ts';
+
+const OWNER = /^\.(.+)\.owner$/;
 
 /**
  * Throws `organization-busy` if a different command uses the folder for longer than
  * `options.waitMs`, and `organization-malformed`.
  */
-export async function withPullFolder<T>(
+async function withPullFolder<T>(
   data: string,
   organization: string,
   options: PublicationOptions,
   use: (folder: string) => Promise<T>,
 ): Promise<T> {
-  const { folder, lock } = placesOf(data, organization);
+  const { folder, lock, owner } = placesOf(data, organization);
   // Earlier versions of Corkboard had a lock file `<organization>.lock`. A different organization
   // can have that name for its folder.
   if ((await stat(folder).catch(() => undefined))?.isFile()) await rm(folder, { force: true });
@@ -30,9 +34,48 @@ export async function withPullFolder<T>(
   } finally {
     await rmdir(folder).catch(() => undefined);
     // Its name is the one of an organization that may have been removed.
-    if (!(await isFolder(folder))) await rm(lock, { force: true });
+    if (!(await isFolder(folder))) for (const path of [owner, lock]) await rm(path, { force: true });
     release();
   }
+}
+
+/**
+ * Like `withPullFolder`, for a pull. `findOwner` returns the digest of the organization that has
+ * the name, or undefined if there is none. What was kept for a different one is deleted first.
+ */
+export async function withOwnPullFolder<T>(
+  data: string,
+  organization: string,
+  options: PublicationOptions & { readonly findOwner: () => Promise<string | undefined> },
+  use: (folder: string) => Promise<T>,
+): Promise<T> {
+  const { owner } = placesOf(data, organization);
+  return await withPullFolder(data, organization, options, async (folder) => {
+    const keptFor = await readOwner(owner);
+    if (keptFor !== undefined && keptFor !== (await options.findOwner())) {
+      for (const name of await namesIn(folder)) await rm(join(folder, name), { recursive: true });
+    }
+    const result = await use(folder);
+    const present = await options.findOwner();
+    if (present !== undefined) await writeFile(owner, present, { mode: 0o600 });
+    return result;
+  });
+}
+
+/** Undefined if it is not known: earlier versions of Corkboard did not record it. */
+async function readOwner(path: string): Promise<string | undefined> {
+  return (await readIfExists(path))?.toString();
+}
+
+/** The names under which pulls keep files for the organization with this digest. */
+export async function pullsOf(data: string, digest: string): Promise<readonly string[]> {
+  const folders = join(data, '.pull');
+  const names: string[] = [];
+  for (const file of await namesIn(folders)) {
+    const name = OWNER.exec(file)?.[1];
+    if (name !== undefined && (await readOwner(join(folders, file))) === digest) names.push(name);
+  }
+  return names;
 }
 
 async function lockPulls(lock: string, options: PublicationOptions): Promise<() => void> {
@@ -98,7 +141,10 @@ export async function withRenamedPulls<T>(
   options: PublicationOptions,
   use: (pulls: PullRenaming) => Promise<T>,
 ): Promise<T> {
-  const [{ folder: from }, { folder: to }] = [placesOf(data, organization), placesOf(data, newName)];
+  const [{ folder: from, owner }, { folder: to, owner: newOwner }] = [
+    placesOf(data, organization),
+    placesOf(data, newName),
+  ];
   // The case of a name does not matter here.
   const nothing = async () => {};
   if (from === to) return await use({ removeOther: nothing, rename: nothing });
@@ -109,6 +155,9 @@ export async function withRenamedPulls<T>(
         async rename() {
           if (!(await isFolder(from))) return;
           await rm(to, { recursive: true, force: true });
+          // First, so that what is kept is never taken for that of a different organization.
+          const keptFor = await readOwner(owner);
+          if (keptFor !== undefined) await writeFile(newOwner, keptFor, { mode: 0o600 });
           await rename(from, to);
         },
       }),
@@ -128,5 +177,9 @@ function placesOf(data: string, organization: string) {
   checkOrganizationName(organization);
   const name = organization.toLowerCase();
   const folders = join(data, '.pull');
-  return { folder: join(folders, name), lock: join(folders, `.${name}.lock`) };
+  return {
+    folder: join(folders, name),
+    lock: join(folders, `.${name}.lock`),
+    owner: join(folders, `.${name}.owner`),
+  };
 }

@@ -138,6 +138,11 @@ export function hasStorage({ data, database: url }: StorageOptions): boolean {
   return Boolean(url) || existsSync(data);
 }
 
+/** Whether the data folder has been used by a command that writes, or a database is named. */
+export function hasCatalog({ data, database: url }: StorageOptions): boolean {
+  return Boolean(url) || existsSync(join(data, 'catalog.db'));
+}
+
 /** Throws `data-unreadable` if the data folder does not exist. */
 export function requireFolder(options: StorageOptions): void {
   if (hasStorage(options)) return;
