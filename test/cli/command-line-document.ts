@@ -25,6 +25,11 @@ missing values are \`null\`.
 | 1 | refused or failed; standard error has the reason |
 | 2 | misuse: an unknown command or option, or a malformed value |
 
+**Empty values** of options are misuse, so that a variable of a script that is not set does not lift
+a limit. They have a meaning only for \`--boards\`, \`--users\`, \`--lms-splits\` and
+\`--lms-user-properties\` (none), for \`--database\` (the data folder), and for titles, domains and
+labels (no text).
+
 **Global options** can be given before or after the name of a command. \`-h\` is short for
 \`--help\`, \`-V\` for \`--version\`.
 

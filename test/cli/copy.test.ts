@@ -108,7 +108,7 @@ describe('copy', () => {
         ['--from', data, '--to', `mysql://test:${PASSWORD}@db/x`],
         /Name a folder or a database; a database is a URL like/,
       ],
-      [2, ['--from', '', '--to', nowhere], /Name a folder or the URL of a database\./],
+      [2, ['--from', '', '--to', nowhere], /option '--from .* It is empty\./],
     ] as const) {
       const result = await copy(...words);
       assert.deepEqual([result.code, result.stdout], [code, ''], result.stderr);

@@ -54,7 +54,6 @@ const VALUES: readonly [reader: (text: string) => unknown, text: string, value: 
   [readNetworks, '10.0.0.0/8, 192.0.2.7,2001:db8::/32', ['10.0.0.0/8', '192.0.2.7', '2001:db8::/32']],
   [readNetworks, '::1,::1', ['::1']],
   [readNetworks, 'any', 'any'],
-  [readNetworks, '', 'any'],
   [readSwitch, 'on', true],
   [readSwitch, 'off', false],
   [readLine, 'data warehouse', 'data warehouse'],
@@ -91,7 +90,7 @@ const REFUSED: readonly [reader: (text: string) => unknown, texts: readonly stri
   [readRateLimit, ['100', '0/minute', '100/day', '100/', '-1/second', '1.5/hour', '100/toString']],
   [
     readProxies,
-    ['', '10.0.0.0/0', '10.0.0.0/33', '10.0.0.0/', 'proxy.example.org', 'true', '::1/129', 'fe80::1%1'],
+    ['10.0.0.0/0', '10.0.0.0/33', '10.0.0.0/', 'proxy.example.org', 'true', '::1/129', 'fe80::1%1'],
   ],
   [
     readNetworks,

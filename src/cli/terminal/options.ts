@@ -1,9 +1,10 @@
 /**
  * Readers of option values. Each converts the text from the command line, or throws an error whose
- * message says what is expected (exit code 2).
+ * message says what is expected (exit code 2). No reader has to refuse an empty text:
+ * `refuseEmptyValues` does so for all options.
  */
 import { resolve } from 'node:path';
-import { InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { AppError } from '../../domain/app-error.ts';
 import { parseIdentifier } from '../../domain/identifier.ts';
 import { LATEST_INSTANT_MS, parseInstant } from '../../domain/instant.ts';
@@ -40,6 +41,32 @@ const UNITS_BYTES = new Map([
 const MOST_WORKERS = 256;
 const MOST_VERSIONS = 1000;
 const ADDRESS = /^[a-z][a-z\d+.-]*:\/\//i;
+/** Readers for which an empty text has a meaning that lifts no restriction. */
+const READS_EMPTY: ReadonlySet<unknown> = new Set([
+  readBoards,
+  readDatabase,
+  readLine,
+  readLmsSplits,
+  readNames,
+  readUsers,
+]);
+
+/**
+ * Makes all options of a command and of its subcommands refuse an empty or blank value, which is
+ * usually a variable of a script that is not set: an option that limits something must not be lost.
+ */
+export function refuseEmptyValues(command: Command): void {
+  for (const option of command.options) {
+    const { parseArg: read } = option;
+    if ((!option.required && !option.optional) || READS_EMPTY.has(read)) continue;
+    option.argParser((text, previous: unknown) => {
+      if (text.trim() === '')
+        throw new InvalidArgumentError('It is empty. Give a value, or leave the option out.');
+      return read === undefined ? text : read(text, previous);
+    });
+  }
+  for (const below of command.commands) refuseEmptyValues(below);
+}
 
 export function readPort(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Infinity;
@@ -95,8 +122,6 @@ export function readDatabase(text: string): string {
  * path of a folder, or `IN_DATABASE`.
  */
 export function readBucket(text: string): string {
-  if (text === '')
-    throw new InvalidArgumentError('Name a bucket (s3://bucket/prefix), a folder, or "database".');
   const address = text === 'database' ? IN_DATABASE : ADDRESS.test(text) ? text : resolve(text);
   checkPlaceAddress(address);
   return address;
@@ -104,7 +129,6 @@ export function readBucket(text: string): string {
 
 /** The source or target of a copy of organizations: the URL of a database, or a folder. */
 export function readPlace(text: string): { readonly database: string } | { readonly data: string } {
-  if (text === '') throw new InvalidArgumentError('Name a folder or the URL of a database.');
   if (!ADDRESS.test(text)) return { data: text };
   checkDatabaseUrl(text, 'Name a folder or a database; a database');
   return { database: text };
@@ -153,7 +177,7 @@ export function readUsers(text: string): Scope['users'] {
   return text === 'all' || text === 'of-boards' ? text : readIdentifiers(text);
 }
 
-/** Comma-separated names of fields; `none` or empty text redacts nothing. */
+/** Comma-separated names of fields; `none` redacts nothing. */
 export function readRedaction(text: string): Redaction {
   const names = text === 'none' ? [] : readList(text);
   if (!names.every((name) => REDACTABLE.some((field) => field === name)))
@@ -306,7 +330,7 @@ function readLimitValue(name: LimitName, text: string): number {
 /** Adds comma-separated origins to the earlier ones. */
 export function readOrigins(text: string, previous: readonly string[] = []): readonly string[] {
   const origins = readList(text);
-  if (origins.length === 0 || !origins.every((one) => URL.canParse(one) && new URL(one).origin === one)) {
+  if (!origins.every((one) => URL.canParse(one) && new URL(one).origin === one)) {
     throw new InvalidArgumentError('An origin is a scheme and a host, like https://dashboard.example.org.');
   }
   return [...previous, ...origins];
@@ -315,7 +339,7 @@ export function readOrigins(text: string, previous: readonly string[] = []): rea
 /** Adds addresses and networks (CIDR) to the earlier ones. */
 export function readProxies(text: string, previous: readonly string[] = []): readonly string[] {
   const proxies = readList(text);
-  if (proxies.length === 0 || !proxies.every(isNetwork)) {
+  if (!proxies.every(isNetwork)) {
     throw new InvalidArgumentError(
       'Proxies are comma-separated addresses or networks, like 127.0.0.1, 10.0.0.0/8 or fd00::/8.',
     );
@@ -323,15 +347,16 @@ export function readProxies(text: string, previous: readonly string[] = []): rea
   return [...previous, ...proxies];
 }
 
-/** Comma-separated addresses and networks (CIDR), each once; `any` or empty text for all. */
+/** Comma-separated addresses and networks (CIDR), each once; `any` for all. */
 export function readNetworks(text: string): readonly string[] | 'any' {
-  const networks = text.trim() === 'any' ? [] : readNames(text);
+  if (text.trim() === 'any') return 'any';
+  const networks = readNames(text);
   if (!networks.every((one) => isNetwork(one) && !isMappedNetwork(one))) {
     throw new InvalidArgumentError(
       'Networks are comma-separated addresses or networks, like 10.0.0.0/8, 192.0.2.7 or 2001:db8::/32; any for all addresses.',
     );
   }
-  return networks.length === 0 ? 'any' : networks;
+  return networks;
 }
 
 /** An IPv6 network of IPv4 addresses, which count as IPv4 and would not be in it. */
