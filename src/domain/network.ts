@@ -6,14 +6,30 @@ import { BlockList, isIP, SocketAddress } from 'node:net';
 
 const MAPPED = /^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/;
 
+interface Network {
+  readonly version: 4 | 6;
+  readonly address: string;
+  /** Length of the prefix. */
+  readonly bits: number;
+}
+
 /** An address, or an address with the length of a prefix of at least one bit. */
 export function isNetwork(text: string): boolean {
-  const [address = '', prefix = '', ...more] = text.split('/');
-  const version = isIP(address);
+  return parseNetwork(text) !== undefined;
+}
+
+function parseNetwork(text: string): Network | undefined {
+  const [given = '', prefix, ...more] = text.split('/');
+  const address = addressOf(given);
   // An address with a zone (fe80::1%eth0) belongs to one interface and is not a network.
-  if (version === 0 || address.includes('%') || more.length > 0) return false;
-  if (!text.includes('/')) return true;
-  return /^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128);
+  if (address === undefined || given.includes('%') || more.length > 0) return undefined;
+  const version = isIP(address) === 4 ? 4 : 6;
+  const most = version === 4 ? 32 : 128;
+  // In the notation of IPv6, an IPv4 address comes after 96 bits.
+  const before = version === 4 && given.includes(':') ? 96 : 0;
+  if (prefix !== undefined && !/^[1-9]\d{0,2}$/.test(prefix)) return undefined;
+  const bits = prefix === undefined ? most : Number(prefix) - before;
+  return bits >= 1 && bits <= most ? { version, address, bits } : undefined;
 }
 
 /**
@@ -33,10 +49,11 @@ type NetworkLists = Readonly<Record<4 | 6, BlockList>>;
 const lists = new WeakMap<readonly string[], NetworkLists>();
 
 /**
- * Whether one of the networks contains an address in the notation of `addressOf`. The lists are
- * kept for each array of networks.
+ * Whether one of the networks contains an address in the notation of `addressOf`; an absent one is
+ * in none. The lists are kept for each array of networks.
  */
-export function isInNetworks(networks: readonly string[], address: string): boolean {
+export function isInNetworks(networks: readonly string[], address: string | undefined): boolean {
+  if (address === undefined) return false;
   let kept = lists.get(networks);
   if (kept === undefined) {
     kept = listsOf(networks);
@@ -47,10 +64,7 @@ export function isInNetworks(networks: readonly string[], address: string): bool
 
 function listsOf(networks: readonly string[]): NetworkLists {
   const made = { 4: new BlockList(), 6: new BlockList() };
-  for (const network of networks) {
-    const [address = '', prefix] = network.split('/');
-    if (isIP(address) === 4) made[4].addSubnet(address, Number(prefix ?? 32), 'ipv4');
-    else made[6].addSubnet(address, Number(prefix ?? 128), 'ipv6');
-  }
+  for (const { version, address, bits } of networks.map(parseNetwork).filter((one) => one !== undefined))
+    made[version].addSubnet(address, bits, `ipv${version}`);
   return made;
 }

@@ -45,7 +45,7 @@ export async function startAdmin(options: AdminOptions, operation: Operation): P
   });
   app.decorateRequest('visit');
   app.addHook('onRequest', async (request: FastifyRequest, reply: FastifyReply) => {
-    request.visit = new Visit(request, undefined);
+    request.visit = new Visit(request);
     reply.headers({ 'x-request-id': request.id, ...COMMON_FIELDS });
     checkRequest(request);
     return request.method === 'OPTIONS' && !request.is404 ? sendMethods(reply) : undefined;

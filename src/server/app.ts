@@ -96,7 +96,8 @@ export interface App {
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 export function buildApp(options: AppOptions): App {
-  const { store, keyring, corsOrigins = [], logLevel = 'info', logStream = process.stdout } = options;
+  const { store, keyring, logLevel = 'info', logStream = process.stdout } = options;
+  const { corsOrigins = [], trustedProxies = [] } = options;
   const published = publishedBases(options.defaultVariant);
   const limits = resolveLimits(options.limits, options.workers);
   const impaired = new Impaired();
@@ -110,7 +111,7 @@ export function buildApp(options: AppOptions): App {
     ...(version !== undefined && { server: `corkboard/${version}` }),
   };
   const app = fastify({
-    ...frameworkOptions(logLevel, logStream, limits, options.trustedProxies),
+    ...frameworkOptions(logLevel, logStream, limits, trustedProxies),
     clientErrorHandler: (error, socket) => refuseConnection(error, socket, observe, common),
   });
   const paths = new LoggedPaths(published);
@@ -129,7 +130,7 @@ export function buildApp(options: AppOptions): App {
   }
 
   async function admit(request: FastifyRequest, reply: FastifyReply) {
-    watchRequest(request, reply, observe, metrics);
+    watchRequest(request, reply, observe, metrics, trustedProxies);
     const keyed = isKeyed(request.visit.target, published);
     reply.headers(common).header('x-request-id', request.id);
     if (keyed) reply.header('vary', VARY);

@@ -3,6 +3,7 @@ import cluster from 'node:cluster';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server } from 'node:http';
 import { type FastifyHttpOptions, LogController } from 'fastify';
+import { addressOf, isInNetworks } from '../domain/network.ts';
 import { routablePath } from './http/target.ts';
 import type { Limits } from './limits/limits.ts';
 
@@ -52,7 +53,8 @@ export function frameworkOptions(
     childLoggerFactory: (logger) => logger,
     genReqId: requestIdOf,
     // The client is the rightmost address of `X-Forwarded-For` that is not a trusted proxy.
-    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
+    trustProxy:
+      trustedProxies.length > 0 && ((text: string) => isInNetworks(trustedProxies, addressOf(text))),
     rewriteUrl: (request) => routablePath(request.url ?? '/', request.method),
     // `path-resource.ts` reads names from the path, and `query.ts` reads parameters from the query.
     routerOptions: { maxParamLength: LARGEST_HEADERS_BYTES, querystringParser: () => ({}) },

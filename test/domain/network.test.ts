@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { addressOf, isInNetworks } from '../../src/domain/network.ts';
+import { addressOf, isInNetworks, isNetwork } from '../../src/domain/network.ts';
 
 describe('an address', () => {
   it('has one notation, without a zone, and as IPv4 if it is one', () => {
@@ -34,5 +34,24 @@ describe('an address', () => {
     }
     assert.equal(isInNetworks(['2001:db8::1'], '2001:db8::1'), true);
     assert.equal(isInNetworks([], '192.0.2.7'), false);
+    assert.equal(isInNetworks(networks, undefined), false);
+  });
+
+  it('is in a network of IPv4 addresses in the notation of IPv6', () => {
+    const networks = ['::ffff:10.0.0.0/104', '::FFFF:C000:207'];
+    for (const [address, isIn] of [
+      ['10.255.0.1', true],
+      ['11.0.0.1', false],
+      ['192.0.2.7', true],
+      ['192.0.2.8', false],
+      ['::a00:1', false],
+    ] as const) {
+      assert.equal(isInNetworks(networks, address), isIn, address);
+    }
+    assert.deepEqual(['::ffff:10.0.0.0/96', '::ffff:10.0.0.0/129', '::ffff:10.0.0.0/97'].map(isNetwork), [
+      false,
+      false,
+      true,
+    ]);
   });
 });

@@ -359,7 +359,7 @@ export function readNetworks(text: string): readonly string[] | 'any' {
   return networks;
 }
 
-/** An IPv6 network of IPv4 addresses, which count as IPv4 and would not be in it. */
+/** A network of IPv4 addresses that looks like one of IPv6 addresses (decision 84). */
 function isMappedNetwork(network: string): boolean {
   const [address = ''] = network.split('/');
   return address.includes(':') && addressOf(address)?.includes(':') === false;

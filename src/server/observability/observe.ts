@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessLog } from '../../audit/access-log.ts';
 import type { ProblemCode } from '../../domain/app-error.ts';
-import { addressOf } from '../../domain/network.ts';
+import { addressOf, isInNetworks } from '../../domain/network.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { KeyEntry } from '../../keys/keyring.ts';
 import { RequestTarget } from '../http/target.ts';
@@ -47,7 +47,6 @@ export class Visit {
   readonly #startMs = performance.now();
   readonly #bytesBefore: number;
   readonly #request: IncomingMessage;
-  readonly #peer: string | undefined;
   key: KeyEntry | undefined;
   /** A known key that is refused. */
   refusedKey: KeyEntry | undefined;
@@ -64,25 +63,24 @@ export class Visit {
   failure: unknown;
 
   /**
-   * Address of the client; absent if a trusted proxy has passed on a text that is not an address.
-   * Read at the start, because a closed socket no longer has it.
+   * Address of the client; absent if the trusted proxies name none (decision 84). Read at the
+   * start, because a closed socket no longer has it.
    */
   readonly address: string | undefined;
 
+  /** Address of the client, or else of a proxy; only for the log. */
+  readonly client: string | undefined;
+
   constructor(
-    { raw, originalUrl }: Pick<FastifyRequest, 'raw' | 'originalUrl'>,
-    address: string | undefined,
+    { raw, originalUrl, ip }: Pick<FastifyRequest, 'raw' | 'originalUrl' | 'ip'>,
+    trustedProxies: readonly string[] = [],
   ) {
     this.target = new RequestTarget(originalUrl);
     this.#request = raw;
-    this.address = address;
-    this.#peer = raw.socket.remoteAddress;
+    const last = addressOf(ip);
+    this.address = isInNetworks(trustedProxies, last) ? undefined : last;
+    this.client = last ?? addressOf(raw.socket.remoteAddress);
     this.#bytesBefore = raw.socket.bytesWritten;
-  }
-
-  /** Address of the client, or else of the proxy; only for the log. */
-  get client(): string | undefined {
-    return this.address ?? addressOf(this.#peer);
   }
 
   elapsedMs(): number {
@@ -115,8 +113,9 @@ export function watchRequest(
   reply: FastifyReply,
   observe: Observe,
   metrics: Metrics,
+  trustedProxies: readonly string[],
 ): void {
-  const visit = new Visit(request, addressOf(request.ip));
+  const visit = new Visit(request, trustedProxies);
   request.visit = visit;
   metrics.inFlight.count += 1;
   reply.raw.once('close', () => {

@@ -32,7 +32,7 @@ export async function authenticate({ raw, visit }: FastifyRequest, keyring: Keyr
 /** The message does not name the networks: the key may have leaked. */
 function refuseOutside(entry: KeyEntry, address: string | undefined): void {
   const { networks } = entry;
-  if (networks === undefined || (address !== undefined && isInNetworks(networks, address))) return;
+  if (networks === undefined || isInNetworks(networks, address)) return;
   throw new RefusedKeyError(
     'network-not-allowed',
     'This API key may not be used from the address of this client. Use it from a permitted network, or ask the operator to permit this one.',

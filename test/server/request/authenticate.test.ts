@@ -17,9 +17,9 @@ before(async () => {
 after(() => stand.close());
 
 /** Sends the lines of a head unchanged, so that fields can be repeated. */
-function ask(lines: readonly string[], method = 'GET', path = '/a/v1/boards') {
+function ask(lines: readonly string[], method = 'GET', path = '/a/v1/boards', to = stand) {
   const fields = ['host: x', 'connection: close', ...lines].map((line) => `${line}\r\n`);
-  return sendRaw(stand.port, `${method} ${path} HTTP/1.1\r\n${fields.join('')}\r\n`);
+  return sendRaw(to.port, `${method} ${path} HTTP/1.1\r\n${fields.join('')}\r\n`);
 }
 
 const idOf = (key: string) => key.split('_')[1];
@@ -254,6 +254,35 @@ describe('a key with networks', () => {
     // The address of the proxy itself does not stand in for an unknown client.
     assert.deepEqual(await statusesOf(proxied, ['127.0.0.1'], ['unknown']), [403]);
     assert.deepEqual(await statusesOf(proxied, ['::/1', '8000::/1'], ['192.0.2.7', '::1']), [403, 200]);
+  });
+
+  it('is refused if trusted proxies name no client, even in their own networks', async (t) => {
+    const proxied = await openStand({ trustedProxies: ['::ffff:127.0.0.1', '10.1.0.0/16'] });
+    t.after(() => proxied.close());
+    const key = await proxied.makeKey({ networks: ['127.0.0.0/8', '10.0.0.0/8'] });
+    const send = (lines: readonly string[]) => ask([apikey(key), ...lines], 'GET', '/a/v1/boards', proxied);
+    for (const lines of [
+      [],
+      ['x-forwarded-for:'],
+      ['x-forwarded-for:   '],
+      ['x-forwarded-for: ,'],
+      ['x-forwarded-for: , ,', 'x-forwarded-for:'],
+      ['forwarded: for=10.2.0.1'],
+      ['x-real-ip: 10.2.0.1'],
+      ['x-forwarded-for: 127.0.0.1'],
+      ['x-forwarded-for: 10.1.2.3, ::ffff:127.0.0.1'],
+    ]) {
+      assertProblem(await send(lines), 403, 'network-not-allowed');
+    }
+    assert.equal((await send(['x-forwarded-for: 10.2.0.1'])).status, 200);
+    assert.equal((await send(['x-forwarded-for: 10.2.0.1, 10.1.2.3'])).status, 200);
+    await until(() => proxied.log.filter((line) => line['key'] === idOf(key)).length === 11);
+    const lines = proxied.log.filter((line) => line['key'] === idOf(key));
+    // Without a client, the log has the address of a proxy.
+    assert.deepEqual(
+      [0, 7, 8, 9].map((at) => lines[at]?.['client']),
+      ['127.0.0.1', '127.0.0.1', '10.1.2.3', '10.2.0.1'],
+    );
   });
 });
 
