@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream';
 import type { Counts } from '../dataset/dataset.ts';
 import { AppError } from '../domain/app-error.ts';
 import type { RecordKind, ReplaceableKind } from '../store/staging.ts';
-import type { Changes, DeletingOptions, Publication, Store } from '../store/store.ts';
+import type { Changes, DeletingOptions, Overdue, Publication, Store } from '../store/store.ts';
 import {
   type ConvertedRecords,
   checkExternal,
@@ -112,6 +112,8 @@ export interface ImportReport {
   readonly leftOut: number;
   /** Number of events that were skipped because they are too old to be kept (decision 85). */
   readonly expired: number;
+  /** Published events that stay although they are too old; absent when there are none. */
+  readonly overdue: Overdue | undefined;
   /** Number of events erased, or in a dry run to be erased, with users that the import forgets. */
   readonly erased: number;
   /** Number of invalid records that were skipped; 0 without `skipInvalid`. */
@@ -245,6 +247,7 @@ type ImportEnd = Pick<
   | 'counts'
   | 'leftOut'
   | 'expired'
+  | 'overdue'
   | 'erased'
   | 'problemCountIsLeast'
 >;
@@ -272,6 +275,7 @@ async function endPublication(staged: StagedInputs): Promise<ImportEnd> {
     counts: undefined,
     leftOut: 0,
     expired: 0,
+    overdue: undefined,
     erased: 0,
     problemCountIsLeast: false,
   };

@@ -53,7 +53,7 @@ export interface Rules {
   readonly keptVersions?: number;
   /** Versions that were published within this time are kept as well. In milliseconds. */
   readonly keptVersionsMs?: number;
-  /** Events that are older are deleted by each publication; absent: none are (decision 85). */
+  /** Events that are older are deleted by publications; absent: none are (decision 85). */
   readonly keptEvents?: Period;
 }
 
@@ -136,6 +136,11 @@ export interface PublicationOptions {
    * organization may be where it cannot be deleted. Imports can erase users without saying so.
    */
   readonly erases?: boolean;
+  /**
+   * What happens if more than a fifth of the events are too old to be kept: they are kept (the
+   * default), they are deleted, or `removal-refused` is thrown (decision 85).
+   */
+  readonly whenOverdue?: 'keep' | 'delete' | 'refuse';
 }
 
 /** What made a version. */
@@ -227,12 +232,13 @@ export interface Publication {
    * Checks the staged records against each other and against the published data: references, unique
    * e-mail addresses and names (decisions 9, 11). Invalid records are removed from the staged ones.
    * Before that, records about erased users and events that are too old to be kept are removed
-   * without being reported (decisions 54, 85). Deletions are applied before the checks, or reported
-   * when records would be left that refer to what they delete.
+   * without being reported (decisions 54, 85), the latter unless published events are overdue.
+   * Throws `removal-refused` if they are and `whenOverdue` refuses that. Deletions are applied
+   * before the checks, or reported when records would be left that refer to what they delete.
    */
   check(report: (problem: StagedProblem) => void, deleting?: DeletingOptions): Promise<LeftOut>;
   /** Counts the changes that `publish` would make. */
-  preview(): Promise<Pick<Outcome, 'changes' | 'erased'>>;
+  preview(): Promise<Preview>;
   /**
    * Publishes in one step. If nothing would change, no version is made and `published` is false.
    */
@@ -269,6 +275,8 @@ export interface Change {
 
 export type Changes = Readonly<Record<RecordKind, Change>>;
 
+export type Preview = Pick<Outcome, 'changes' | 'erased' | 'overdue'>;
+
 export interface Outcome {
   readonly published: boolean;
   readonly version: string | undefined;
@@ -276,4 +284,16 @@ export interface Outcome {
   readonly counts: Counts;
   /** Events that were deleted with erased users. */
   readonly erased: number;
+  /** Events that stay although they are too old; absent when there are none. */
+  readonly overdue: Overdue | undefined;
+}
+
+/** Published events that are too old to be kept, but too many to be deleted unconfirmed. */
+export interface Overdue {
+  readonly events: number;
+  /** All published events. */
+  readonly of: number;
+  /** The instant before which events are too old, and the one that the clock says. */
+  readonly before: string;
+  readonly now: string;
 }

@@ -32,7 +32,7 @@ const SURFACE: Readonly<Record<string, readonly string[]>> = {
     ...['--to', '--schema', '--grant', '--no-points', '--every', '--key-file', '--key', '--json'],
   ],
   'corkboard export': ['--organization', '--format', '--compression', '--user', '--json'],
-  'corkboard expire': ['--organization', '--json'],
+  'corkboard expire': ['--organization', '--yes', '--json'],
   'corkboard forget': ['--organization', '--user', '--json'],
   'corkboard versions': [],
   'corkboard versions list': ['--organization', '--json'],

@@ -98,11 +98,12 @@ export function openRecordingStore(
           for (const problem of wrong) report(problem);
           return { forgotten: 0, expired: 0 };
         },
-        preview: async () => ({ changes: changes(), erased: 0 }),
+        preview: async () => ({ changes: changes(), erased: 0, overdue: undefined }),
         async publish() {
           for (const one of staged) published.push(one);
           const counts = { events: 0, users: 0, boards: 0, pins: 0 };
-          return { published: true, version: 'recorded', changes: changes(), counts, erased: 0 };
+          const outcome = { changes: changes(), counts, erased: 0, overdue: undefined };
+          return { published: true, version: 'recorded', ...outcome };
         },
         async discard() {},
       };

@@ -8,6 +8,7 @@ import { after, before, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { FULL_SCOPE, type Scope } from '../../src/domain/scope.ts';
+import type { PublicationOptions } from '../../src/store/store.ts';
 import { IS_LONG } from '../long.ts';
 import { answerTo } from '../model/answers.ts';
 import {
@@ -181,7 +182,7 @@ describeOver(IS_LONG ? STORAGES : CATALOGS, 'a history of changes', {}, (kind) =
       const settings = { ...model.settings, title: step.title };
       return {
         next: { ...model, settings },
-        load: (organization: string) => configure(organization, step.title),
+        load: (organization: string) => configure(organization, { title: step.title }),
       };
     }
     if (step.does === 'forget') {
@@ -232,11 +233,14 @@ describeOver(IS_LONG ? STORAGES : CATALOGS, 'a history of changes', {}, (kind) =
   async function keepSince(organization: string, instantMs: number) {
     const days = (startOfDay(Date.now()) - startOfDay(instantMs)) / DAY_MS;
     await deployment.store.changeRules(organization, { keptEvents: { days } });
-    return await configure(organization);
+    return await configure(organization, { whenOverdue: 'delete' });
   }
 
-  async function configure(organization: string, title?: string) {
-    const publication = await deployment.store.beginPublication(organization, { waitMs: 0 });
+  async function configure(
+    organization: string,
+    { title, ...options }: Partial<PublicationOptions> & { readonly title?: string },
+  ) {
+    const publication = await deployment.store.beginPublication(organization, { waitMs: 0, ...options });
     try {
       if (title !== undefined) publication.changeSettings({ title });
       await publication.check(({ reason }) => assert.fail(reason));

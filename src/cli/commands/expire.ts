@@ -10,6 +10,7 @@ import { countOf, type JsonOption, printResult, renderInstant } from '../termina
 
 interface ExpireOptions extends StorageOptions, JsonOption {
   readonly organization: string;
+  readonly yes?: boolean;
 }
 
 const WAIT_MS = 600_000;
@@ -19,14 +20,18 @@ export function addExpireCommand(program: Command): void {
     .command('expire')
     .summary('Delete events that are too old to be kept.')
     .description(
-      'Delete events that are older than the organization keeps them ("organizations configure --keep-events"), and publish the rest. Every import does the same, so this is only needed if none is run.',
+      'Delete events that are older than the organization keeps them ("organizations configure --keep-events"), and publish the rest. Every import does the same, so this is only needed if none is run. If more than a fifth of the events are too old, the clock may be wrong: an import then keeps them all and says so, and this command is refused without --yes.',
     )
     .addOption(organizationOption('name of the organization'))
+    .option('--yes', 'delete them even if they are more than a fifth of the events')
     .option('--json', 'print one JSON object')
     .action(async (_options: unknown, command: Command) =>
       expireEvents(await chooseOrganization(command.optsWithGlobals<ExpireOptions>())),
     );
-  addExamples(expire, ['corkboard expire --organization school']);
+  addExamples(expire, [
+    'corkboard expire --organization school',
+    'corkboard expire --organization school --yes',
+  ]);
 }
 
 async function expireEvents(options: ExpireOptions): Promise<void> {
@@ -40,7 +45,8 @@ async function expireEvents(options: ExpireOptions): Promise<void> {
         `${organization} keeps all events. Set a period with "corkboard organizations configure ${organization} --keep-events".`,
       );
     }
-    const turn = { ...turnOf(organization, WAIT_MS), cause: { command: 'expire' } };
+    const whenOverdue = options.yes ? 'delete' : 'refuse';
+    const turn = { ...turnOf(organization, WAIT_MS), cause: { command: 'expire' }, whenOverdue } as const;
     return { beforeMs: expiryMs, outcome: await publishChange(store, organization, turn) };
   });
   const { published, version, changes } = outcome;

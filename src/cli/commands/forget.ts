@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { forgetUsers } from '../../store/forgotten.ts';
 import { organizationDigest } from '../../store/organization-digest.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
-import { turnOf } from '../process/publish.ts';
+import { tellOverdue, turnOf } from '../process/publish.ts';
 import { pullsOf, removePulls, withoutPulls } from '../process/pull-folder.ts';
 import { type StorageOptions, withStore } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
@@ -49,6 +49,7 @@ async function forgetPeople(options: ForgetOptions): Promise<void> {
       return await forgetUsers(store, organization, user, { ...turn, beforeErasing });
     }),
   );
+  tellOverdue(organization, outcome);
   const { published, version, erased } = outcome;
   printResult(options, { published, version, users: user, erasedEvents: erased }, () =>
     published

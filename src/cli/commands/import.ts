@@ -11,6 +11,7 @@ import { checkFollow, type FollowWords, follow } from '../process/follow.ts';
 import { printFormats, readAs, readPaths, readStream } from '../process/import-formats.ts';
 import { checkMemory, checkRoom } from '../process/import-room.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
+import { tellOverdue } from '../process/publish.ts';
 import { folderOf, hasStorage, openStore, type StorageOptions, withNewStore } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
 import { openProgressDisplay } from '../terminal/import-progress.ts';
@@ -210,6 +211,7 @@ export async function importInto(
     });
     display.end();
     const isSummedUp = summary.isNeeded && options.json !== true;
+    tellOverdue(report.organization, report);
     if (report.problemCount > 0) remark(isSummedUp ? summary.render() : renderProblems(report));
     return report;
   } finally {

@@ -13,6 +13,7 @@ import type { Store } from '../../store/store.ts';
 import { renderProblems } from '../terminal/import-report.ts';
 import { countOf, type JsonOption, print, remark, renderCell, renderJson } from '../terminal/output.ts';
 import { readAs, type WrittenBy } from './import-formats.ts';
+import { tellOverdue } from './publish.ts';
 
 export interface FollowWords extends JsonOption, WrittenBy {
   readonly organization: string;
@@ -122,6 +123,7 @@ function tellFile(words: FollowWords, { report, file, bytes }: FollowedFile): vo
 /** Prints one line per publication, and the rejected records on standard error. */
 function tell(words: FollowWords, report: ImportReport, place: object, what: string): void {
   if (report.problemCount > 0) remark(renderProblems(report));
+  tellOverdue(report.organization, report);
   const { organization, outcome, version, records, rejected, changes, translated } = report;
   if (words.json) {
     const dropped = translated?.dropped.reduce((sum, { count }) => sum + count, 0) ?? 0;

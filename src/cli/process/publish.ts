@@ -1,5 +1,6 @@
 /** How commands other than imports change an organization: they take turns, and publish. */
 import { AppError } from '../../domain/app-error.ts';
+import { describeOverdue } from '../../store/overdue.ts';
 import type { Outcome, Publication, PublicationOptions, Store } from '../../store/store.ts';
 import { remark } from '../terminal/output.ts';
 
@@ -13,7 +14,8 @@ export function turnOf(
 
 /**
  * Publishes what `change` makes of the current version; without it, the rules of the organization
- * applied to that version. Throws `settings-refused` for settings that do not fit the data.
+ * applied to that version. Throws `settings-refused` for settings that do not fit the data, and the
+ * errors of a publication.
  */
 export async function publishChange(
   store: Store,
@@ -27,8 +29,15 @@ export async function publishChange(
     await publication.check(({ field, reason }) => {
       throw new AppError('settings-refused', `${field}: ${reason}.`);
     });
-    return await publication.publish();
+    const outcome = await publication.publish();
+    tellOverdue(organization, outcome);
+    return outcome;
   } finally {
     await publication.discard();
   }
+}
+
+/** Says which events stay although they are too old to be kept, if there are any. */
+export function tellOverdue(organization: string, { overdue }: Pick<Outcome, 'overdue'>): void {
+  if (overdue !== undefined) remark(`corkboard: ${describeOverdue(organization, overdue)}`);
 }

@@ -146,11 +146,12 @@ export class VersionStore implements Store {
   }
 
   /**
-   * Publishes the content and settings of an earlier version as the next one (decision 83). Throws
-   * `version-unknown`, and the errors of a publication.
+   * Publishes the content and settings of an earlier version as the next one (decision 83), without
+   * its events that are too old to be kept. Throws `version-unknown`, `removal-refused` if too many
+   * events of the current version are (decision 85), and the errors of a publication.
    */
   async rollBack(name: string, to: number, options: PublicationOptions): Promise<Outcome> {
-    const publication = await this.#begin(name, { ...options, from: to });
+    const publication = await this.#begin(name, { ...options, from: to, whenOverdue: 'refuse' });
     try {
       await publication.restore();
       return await publication.publish();
@@ -164,7 +165,7 @@ export class VersionStore implements Store {
     try {
       const { cause } = options;
       const { name: organization, settings: before } = next.entry;
-      return await DuckdbPublication.begin(next, this.#buildMemory, cause, (outcome, after) =>
+      return await DuckdbPublication.begin(next, this.#buildMemory, options, (outcome, after) =>
         this.#onChange({ type: 'published', organization, cause, before, after, outcome }),
       );
     } catch (error) {

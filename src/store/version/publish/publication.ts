@@ -5,8 +5,10 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { AppError } from '../../../domain/app-error.ts';
 import { readPolicy } from '../../../points/policy.ts';
 import { type BuildMemory, refuseMemoryShortage } from '../../build-memory.ts';
+import { describeOverdue, isTooMany } from '../../overdue.ts';
 import { expiryOf } from '../../retention.ts';
 import type { DeletionOf, EventColumns, RecordKind, RecordOf, StagedProblem } from '../../staging.ts';
 import {
@@ -16,7 +18,10 @@ import {
   isSameOrganization,
   type LeftOut,
   type Outcome,
+  type Overdue,
+  type Preview,
   type Publication,
+  type PublicationOptions,
   type Settings,
 } from '../../store.ts';
 import { text } from '../../stored-values.ts';
@@ -49,8 +54,10 @@ export class DuckdbPublication implements Publication {
   readonly #staging: StagingTables;
   readonly #memory: BuildMemory;
   readonly #cause: Cause | undefined;
-  /** Events before it are too old to be kept. */
-  readonly #expiryMs: number | undefined;
+  /** Events before it are deleted; absent: none are. */
+  #expiryMs: number | undefined;
+  readonly #whenOverdue: PublicationOptions['whenOverdue'];
+  #overdue: Overdue | undefined;
   readonly #onPublished: OnPublished | undefined;
   #settings: Settings;
   /** Absent while nothing has been deleted. */
@@ -67,13 +74,14 @@ export class DuckdbPublication implements Publication {
       connection: DuckDBConnection;
       staging: StagingTables;
       memory: BuildMemory;
-      cause: Cause | undefined;
+      options: BuildingOptions;
       onPublished: OnPublished | undefined;
     },
   ) {
     this.#next = next;
     this.#onPublished = building.onPublished;
-    this.#cause = building.cause;
+    this.#cause = building.options.cause;
+    this.#whenOverdue = building.options.whenOverdue;
     this.#expiryMs = expiryOf(next.entry.rules);
     this.#database = building.database;
     this.#connection = building.connection;
@@ -89,7 +97,7 @@ export class DuckdbPublication implements Publication {
   static async begin(
     next: NextVersion,
     memory: BuildMemory,
-    cause?: Cause,
+    options: BuildingOptions = {},
     onPublished?: OnPublished,
   ): Promise<DuckdbPublication> {
     const { file, spillFolder } = next;
@@ -104,7 +112,7 @@ export class DuckdbPublication implements Publication {
       const connection = await database.connect();
       await prepareTables(connection, next.publication === undefined);
       const staging = await StagingTables.create(connection);
-      return new DuckdbPublication(next, { database, connection, staging, memory, cause, onPublished });
+      return new DuckdbPublication(next, { database, connection, staging, memory, options, onPublished });
     } catch (error) {
       database.close();
       throw error;
@@ -140,6 +148,7 @@ export class DuckdbPublication implements Publication {
     this.#staging.flush();
     await prepareThreads(this.#connection, this.#staging.count);
     await setMemory(this.#connection, this.#memory.bytesFor(this.#staging.count));
+    await this.#keepOverdue();
     const leftOut = {
       forgotten: await leaveOutForgotten(this.#connection),
       expired: await leaveOutExpired(this.#connection, this.#expiryMs),
@@ -158,6 +167,7 @@ export class DuckdbPublication implements Publication {
     const [events] = await countRows(this.#connection, ['events']);
     await prepareThreads(this.#connection, events);
     await setMemory(this.#connection, this.#memory.bytesFor(events));
+    await this.#keepOverdue();
     const position = await this.#position();
     const { isAnew, format } = await rollBack(this.#connection, position);
     await this.#delete({ report: () => undefined });
@@ -166,9 +176,9 @@ export class DuckdbPublication implements Publication {
     this.#settings = await readSettings(this.#connection);
   }
 
-  async preview(): Promise<Pick<Outcome, 'changes' | 'erased'>> {
+  async preview(): Promise<Preview> {
     const { changes, erased } = await this.#merge();
-    return { changes, erased: erased?.events ?? 0 };
+    return { changes, erased: erased?.events ?? 0, overdue: this.#overdue };
   }
 
   async publish(): Promise<Outcome> {
@@ -185,7 +195,8 @@ export class DuckdbPublication implements Publication {
     if (!this.#isWorthAVersion(changes)) {
       this.#close();
       await this.#next.configure(this.#settings);
-      return { published: false, version: this.#next.entry.version, changes, counts, erased: 0 };
+      const { version } = this.#next.entry;
+      return { published: false, version, changes, counts, erased: 0, overdue: this.#overdue };
     }
     const version = `${position.publication}-${randomBytes(12).toString('hex')}`;
     const publishedMs = Date.now();
@@ -223,7 +234,7 @@ export class DuckdbPublication implements Publication {
     const { publication } = position;
     const head = { settings: this.#settings, publication, version, publishedMs, forgets };
     await this.#next.publish({ ...head, written });
-    return { published: true, version, changes, counts, erased: erased?.events ?? 0 };
+    return { published: true, version, changes, counts, erased: erased?.events ?? 0, overdue: this.#overdue };
   }
 
   /** Whether the derived tables are computed again, because many events are new. */
@@ -238,6 +249,24 @@ export class DuckdbPublication implements Publication {
     } finally {
       await this.#next.discard();
     }
+  }
+
+  /**
+   * Keeps all events, however old, if more than a fifth of the current version are too old: then
+   * the clock may be wrong. Throws `removal-refused` if that is to be refused.
+   */
+  async #keepOverdue(): Promise<void> {
+    const expiryMs = this.#expiryMs;
+    if (expiryMs === undefined || this.#whenOverdue === 'delete') return;
+    const table = this.#next.current === undefined ? 'events' : `${CURRENT}.events`;
+    const expired = `${table} WHERE timestamp_ms < ${expiryMs}`;
+    const [all, events] = await countRows(this.#connection, [table, expired]);
+    if (!isTooMany(events, all)) return;
+    const overdue = { events, of: all, before: isoOf(expiryMs), now: isoOf(Date.now()) };
+    if (this.#whenOverdue === 'refuse')
+      throw new AppError('removal-refused', describeOverdue(this.#next.entry.name, overdue));
+    this.#overdue = overdue;
+    this.#expiryMs = undefined;
   }
 
   async #delete(deleting: Pick<DeletingRun, 'report'> & DeletingOptions): Promise<void> {
@@ -321,6 +350,8 @@ export class DuckdbPublication implements Publication {
   }
 }
 
+type BuildingOptions = Pick<PublicationOptions, 'cause' | 'whenOverdue'>;
+
 /** Absent before the first publication. */
 interface FileState {
   readonly policy: string | undefined;
@@ -335,6 +366,10 @@ async function prepareTables(connection: DuckDBConnection, isNew: boolean): Prom
   }
   const format = await readFormat(async (sql) => await runRows(connection, sql));
   for (const step of bringUpToDate(format)) await connection.run(step);
+}
+
+function isoOf(instantMs: number): string {
+  return new Date(instantMs).toISOString();
 }
 
 function comparable(settings: Settings): string {
