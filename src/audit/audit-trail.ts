@@ -28,9 +28,11 @@ export interface StoredLine {
 }
 
 export interface AuditTrail {
+  /** How many records an interrupted command can leave after the head. */
+  readonly mostAfterHead: number;
   /**
-   * Adds a record, durably. Throws the errors of the storage; then the record is missing, or is
-   * after the head.
+   * Adds a record, durably. If no record at all is left, it says in `missing` how many there were.
+   * Throws the errors of the storage; then the record is missing, or is after the head.
    */
   append(entry: AuditEntry): Promise<void>;
   /** The last record, as it is kept apart from the records; absent before the first. */

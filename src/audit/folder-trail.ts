@@ -27,6 +27,8 @@ interface TrailEnd {
   readonly file: string | undefined;
   readonly bytes: number;
   readonly completeBytes: number;
+  /** Whether there is any line, in any file. */
+  readonly hasLines: boolean;
   /** The last record that can be read. */
   readonly last: AuditHead;
 }
@@ -37,6 +39,7 @@ export function openFolderTrail(dataFolder: string, mostBytes = MOST_BYTES): Aud
 }
 
 class FolderTrail implements AuditTrail {
+  readonly mostAfterHead = 1;
   readonly #folder: string;
   readonly #catalog: SqliteCatalog;
   readonly #mostBytes: number;
@@ -53,10 +56,11 @@ class FolderTrail implements AuditTrail {
     try {
       const kept = (await this.head()) ?? CHAIN_START;
       const end = await this.#end();
-      // If records were cut off, the next one follows the head, so that their absence stays
-      // visible.
-      const before = end.last.sequence > kept.sequence ? end.last : kept;
-      const { line, head } = chainRecord(entry, before);
+      // If records were cut off, or more were added than an interrupted command leaves, the next
+      // one follows the head, so that this stays visible.
+      const isInterrupted = end.last.sequence === kept.sequence + this.mostAfterHead;
+      const missing = end.hasLines || kept.sequence === 0 ? undefined : kept.sequence;
+      const { line, head } = chainRecord({ ...entry, missing }, isInterrupted ? end.last : kept);
       await this.#write(line, head, end, kept);
       await this.#catalog.setAuditHead(head);
     } finally {
@@ -95,10 +99,11 @@ class FolderTrail implements AuditTrail {
 
   async #end(): Promise<TrailEnd> {
     const files = numberedFiles(this.#folder, PREFIX).toReversed();
-    let end: Omit<TrailEnd, 'last'> = { file: undefined, bytes: 0, completeBytes: 0 };
+    let end = { file: undefined as string | undefined, bytes: 0, completeBytes: 0, hasLines: false };
     for (const [at, { name }] of files.entries()) {
       const { line, bytes, completeBytes } = await tailOf(this.#folder, name);
-      if (at === 0) end = { file: name, bytes, completeBytes };
+      if (at === 0) end = { file: name, bytes, completeBytes, hasLines: false };
+      end.hasLines ||= line !== undefined;
       const last = line === undefined ? undefined : readChained(line);
       if (last !== undefined) return { ...end, last: { sequence: last.sequence, digest: last.digest } };
       // A damaged record: the head has its number.

@@ -16,6 +16,7 @@ export function openPostgresTrail(database: PostgresDatabase): AuditTrail {
 }
 
 class PostgresTrail implements AuditTrail {
+  readonly mostAfterHead = 0;
   readonly #database: PostgresDatabase;
 
   constructor(database: PostgresDatabase) {
@@ -25,7 +26,9 @@ class PostgresTrail implements AuditTrail {
   async append(entry: AuditEntry): Promise<void> {
     await this.#database.transact(async (transaction) => {
       const before = (await readHead(transaction, `${SELECT_HEAD} FOR UPDATE`)) ?? CHAIN_START;
-      const { line, head } = chainRecord(entry, before);
+      const [row] = await transaction.rows('SELECT FROM audit LIMIT 1');
+      const missing = row !== undefined || before.sequence === 0 ? undefined : before.sequence;
+      const { line, head } = chainRecord({ ...entry, missing }, before);
       await transaction.rows('INSERT INTO audit VALUES ($1, $2)', [BigInt(head.sequence), line]);
       const update = 'UPDATE audit_head SET sequence = $1, digest = $2';
       await transaction.rows(update, [BigInt(head.sequence), head.digest]);

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import type { AuditEntry } from '../../src/audit/audit-trail.ts';
-import { checkTrail } from '../../src/audit/check-trail.ts';
+import { ARCHIVED, checkTrail } from '../../src/audit/check-trail.ts';
 import { openFolderTrail } from '../../src/audit/folder-trail.ts';
 import { openSqliteCatalog } from '../../src/store/catalog/sqlite-catalog.ts';
 
@@ -44,6 +44,13 @@ async function append(data: string, count: number, mostBytes?: number): Promise<
   } finally {
     await trail.close();
   }
+}
+
+/** Says that the records before a number were archived. */
+async function archive(data: string, before: number): Promise<void> {
+  const trail = openFolderTrail(data);
+  await trail.append({ ...entry({ before }), command: ARCHIVED });
+  await trail.close();
 }
 
 async function check(data: string): Promise<{ damage: string[]; notes: string[] }> {
@@ -171,6 +178,83 @@ describe('the check of an audit', () => {
     assert.match(notes.join(), /The audit records 1 to 4 are not here\. .* digest [0-9a-f]{64}/);
     rmSync(pathOf(data, 0));
     assert.match((await check(data)).damage.join(), /At the end, audit records 1 to 5 were removed/);
+  });
+
+  it('finds that all records were removed, also after further ones, until they are said to be archived', async () => {
+    for (const remove of [
+      (path: string) => rmSync(path),
+      (path: string) => writeFileSync(path, ''),
+      (path: string) => truncateSync(path, 20),
+    ]) {
+      const data = newFolder();
+      await append(data, 5);
+      remove(pathOf(data));
+      assert.equal((await check(data)).damage.length, 1);
+      await append(data, 3);
+      const { damage, notes } = await check(data);
+      assert.equal(damage.length, 1, remove.toString());
+      assert.deepEqual(notes, []);
+    }
+    const data = newFolder();
+    await append(data, 5);
+    const archived = pathOf(data);
+    const lines = linesIn(archived);
+    rmSync(archived);
+    await append(data, 2, 1);
+    const { damage, notes } = await check(data);
+    assert.match(
+      damage.join(),
+      /^audit\/administration-0*6\.ndjson, line 1: when the record was written, audit records 1 to 5 were not here\. .* digest [0-9a-f]{64}\. .*--before 6"/,
+    );
+    assert.deepEqual([damage.length, notes], [1, []]);
+    await archive(data, 5);
+    assert.equal((await check(data)).damage.length, 1, 'not all of them');
+    await archive(data, 6);
+    const later = await check(data);
+    assert.deepEqual(later.damage, []);
+    assert.match(later.notes.join(), /The audit records 1 to 5 are not here/);
+    writeLines(archived, lines);
+    assert.deepEqual(await check(data), { damage: [], notes: [] }, 'back in its place');
+    rmSync(archived);
+    rmSync(pathOf(data));
+    assert.match((await check(data)).notes.join(), /The audit records 1 to 6 are not here/);
+    for (const name of filesOf(data)) rmSync(join(data, 'audit', name));
+    await append(data, 1);
+    assert.equal((await check(data)).damage.length, 1, 'lost again, with the statement');
+  });
+
+  it('finds records that no command has added', async () => {
+    const data = newFolder();
+    await append(data, 2);
+    const catalog = openSqliteCatalog(data);
+    const before = (await catalog.auditHead())!;
+    await append(data, 2);
+    await catalog.setAuditHead(before);
+    await catalog.close();
+    assert.match(
+      (await check(data)).damage.join(),
+      /At the end, audit record 4 was added by no command, or the catalog is an older one/,
+    );
+    await append(data, 1);
+    assert.match((await check(data)).damage.join(), /record 3 is after record 4: the order was changed/);
+    await append(data, 1);
+    assert.notDeepEqual((await check(data)).damage, []);
+  });
+
+  it('is not misled by records that are added meanwhile', async () => {
+    const data = newFolder();
+    await append(data, 2);
+    const trail = openFolderTrail(data);
+    const found: string[] = [];
+    const lines = trail.lines.bind(trail);
+    trail.lines = async function* () {
+      await append(data, 3);
+      yield* lines();
+    };
+    const report = (message: string) => void found.push(message);
+    await checkTrail(trail, { damage: report, note: report });
+    await trail.close();
+    assert.deepEqual(found, []);
   });
 
   it('accepts what a killed command leaves: a record after the head, or the start of a record', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
@@ -269,6 +269,51 @@ describe('check', () => {
       database.rows('DELETE FROM audit WHERE sequence = 3'),
     );
     assert.match((await run(['check', ...words])).stdout, /At the end, audit records 2 to 3 were removed/);
+  });
+
+  for (const kind of PLACE_KINDS) {
+    it(`finds the loss of all records of a ${kind} until they are said to be archived`, async () => {
+      const place = await newPlace(kind, folder);
+      const { words, options } = place;
+      for (const name of ['one', 'two']) await run(['organizations', 'create', name, ...words]);
+      const early = await run(['audit', 'archived', '--before', '3', ...words]);
+      assert.deepEqual([early.code, early.stderr], [1, 'corkboard: The first audit record is here.\n']);
+      if (kind === 'folder') rmSync(join(options.data, 'audit'), { recursive: true });
+      else await withDatabase(options.database!, (database) => database.rows('DELETE FROM audit'));
+      assert.match(
+        (await run(['check', ...words])).stdout,
+        /At the end, .*"corkboard audit archived --before 3"/,
+      );
+      await run(['organizations', 'create', 'three', ...words]);
+      const lost = await run(['check', ...words]);
+      assert.equal(lost.code, 1);
+      assert.match(lost.stdout, /Damage: .* audit records 1 to 2 were not here/);
+      assert.match(
+        (await run(['audit', ...words])).stdout,
+        /no audit record was left; the last one was number 2/,
+      );
+
+      assert.equal((await run(['audit', 'archived', '--before', '2', ...words])).code, 1);
+      const scoped = await run(['audit', 'archived', '--before', '3', '--organization', 'one', ...words]);
+      assert.equal(scoped.code, 2);
+      assert.deepEqual(await runJson(['audit', 'archived', '--before', '3', ...words]), { before: 3 });
+      const [record] = (await recordsOf(place)).slice(-1);
+      assert.deepEqual([record.command, record.what], ['audit archived', { before: 3 }]);
+      const checked = await run(['check', ...words]);
+      assert.equal(checked.code, 0, checked.stdout);
+      assert.match(checked.stdout, /Note: The audit records 1 to 2 are not here/);
+    });
+  }
+
+  it('finds a row of the audit after the last record in a database', async () => {
+    const { words, options } = await newPlace('database', folder);
+    for (const name of ['one', 'two']) await run(['organizations', 'create', name, ...words]);
+    await withDatabase(options.database!, async (database) => {
+      await database.rows(`UPDATE audit_head SET sequence = 1, digest = repeat('0', 64)`);
+    });
+    const { code, stdout } = await run(['check', ...words]);
+    assert.equal(code, 1);
+    assert.match(stdout, /At the end, audit record 2 was added by no command/);
   });
 });
 

@@ -85,6 +85,7 @@ const SURFACE: Readonly<Record<string, readonly string[]>> = {
   'corkboard copy': ['--from', '--to', '--organization', '--no-keys', '--json'],
   'corkboard backup': ['--organization', '--json'],
   'corkboard restore': ['--organization', '--replace', '--json'],
+  'corkboard audit archived': ['--before', '--json'],
   'corkboard audit': ['--organization', '--since', '--command', '--access', '--audit-folder', '--json'],
   'corkboard check': ['--backup', '--organization', '--audit-folder', '--json'],
   'corkboard migrate': ['--bucket', '--json'],

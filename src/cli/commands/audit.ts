@@ -1,11 +1,13 @@
 /** `corkboard audit`: lists the records of administration, or those of access (decision 87). */
 import { once } from 'node:events';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { type AuditMembers, readChained } from '../../audit/audit-record.ts';
-import type { StoredLine } from '../../audit/audit-trail.ts';
+import type { AuditTrail, StoredLine } from '../../audit/audit-trail.ts';
+import { ARCHIVED } from '../../audit/check-trail.ts';
 import { AppError } from '../../domain/app-error.ts';
 import {
   type AuditFolderOption,
+  addRecord,
   auditFolderOption,
   requireAccessFolder,
   withTrail,
@@ -13,7 +15,7 @@ import {
 import { hasStorage, type StorageOptions } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
 import { readInstant, readName } from '../terminal/options.ts';
-import { type JsonOption, remark, renderCell } from '../terminal/output.ts';
+import { type JsonOption, printResult, remark, renderCell } from '../terminal/output.ts';
 
 interface AuditOptions extends StorageOptions, JsonOption, AuditFolderOption {
   readonly organization?: readonly string[];
@@ -21,6 +23,10 @@ interface AuditOptions extends StorageOptions, JsonOption, AuditFolderOption {
   readonly since?: number;
   readonly command?: string;
   readonly access?: boolean;
+}
+
+interface ArchivedOptions extends AuditOptions {
+  readonly before: number;
 }
 
 export function addAuditCommand(program: Command): void {
@@ -43,6 +49,65 @@ export function addAuditCommand(program: Command): void {
     'corkboard audit --command keys --json',
     'corkboard audit --access --organization school',
   ]);
+  addArchived(program, audit);
+}
+
+function addArchived(program: Command, audit: Command): void {
+  // The options of `audit` select what it lists, and have no meaning here.
+  const visibleGlobalOptions = () => program.options.filter(({ hidden }) => !hidden);
+  const archived = audit
+    .command('archived')
+    .configureHelp({ ...audit.configureHelp(), visibleGlobalOptions })
+    .summary('Record that earlier audit records were archived.')
+    .description(
+      'Record that the audit records before a number were archived, after all of them were moved away. Otherwise "corkboard check" reports them as removed. Not needed if the last file of the audit was left in its place.',
+    )
+    .requiredOption('--before <number>', 'number of the first record that was not archived', readSequence)
+    .option('--json', 'print one JSON object')
+    .action((_options: unknown, command: Command) => recordArchived(command.optsWithGlobals()));
+  addExamples(archived, ['corkboard audit archived --before 1201']);
+}
+
+function readSequence(text: string): number {
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('Use the number of a record, like 1201.');
+}
+
+async function recordArchived(options: ArchivedOptions): Promise<void> {
+  const { before, organization, since, command, access } = options;
+  if ([organization, since, command, access].some((selection) => selection !== undefined)) {
+    throw new AppError(
+      'option-malformed',
+      'All audit records are one chain. Leave out --organization, --since, --command and --access.',
+    );
+  }
+  requireStorage(options);
+  await withTrail(options, async (trail) => {
+    const first = await firstNumber(trail);
+    if (first === 1) throw new AppError('settings-refused', 'The first audit record is here.');
+    if (before !== first) {
+      throw new AppError(
+        'settings-refused',
+        `The audit records before ${first} are not here. If these were archived, use --before ${first}.`,
+      );
+    }
+    await addRecord(trail, { command: ARCHIVED, organization: undefined, what: { before } });
+  });
+  printResult(options, { before }, () => `Recorded that the audit records before ${before} were archived.`);
+}
+
+/** The number of the first record, or of the next one if there is none. */
+async function firstNumber(trail: AuditTrail): Promise<number> {
+  for await (const { text } of trail.lines()) {
+    const record = readChained(text);
+    if (record !== undefined) return record.sequence;
+  }
+  return ((await trail.head())?.sequence ?? 0) + 1;
+}
+
+function requireStorage(options: StorageOptions): void {
+  if (hasStorage(options)) return;
+  throw new AppError('data-unreadable', `There is no data folder ${options.data}. Check --data.`);
 }
 
 async function listRequested(options: AuditOptions): Promise<void> {
@@ -50,9 +115,7 @@ async function listRequested(options: AuditOptions): Promise<void> {
 }
 
 async function listRecords(options: AuditOptions): Promise<void> {
-  if (!hasStorage(options)) {
-    throw new AppError('data-unreadable', `There is no data folder ${options.data}. Check --data.`);
-  }
+  requireStorage(options);
   await withTrail(options, async (trail) => {
     for await (const line of trail.lines()) await showLine(line, options, renderRecord);
   });
@@ -94,12 +157,13 @@ function isWanted(
 }
 
 /** One line with who and when, and one line for each value. */
-function renderRecord({ time, command, organization, user, sudoUser, host, what }: AuditMembers): string {
+function renderRecord(record: AuditMembers): string {
+  const { time, command, organization, user, sudoUser, host, what, missing } = record;
   const who = sudoUser === undefined ? user : `${sudoUser} as ${user}`;
   const about = organization === undefined ? '' : `  ${organization}`;
-  return [`${time}  ${who}@${host}  ${command}${about}`, ...renderMembers(what as AuditMembers)]
-    .map((line) => line.replace(/\p{Cc}/gu, ' '))
-    .join('\n');
+  const lines = [`${time}  ${who}@${host}  ${command}${about}`, ...renderMembers(what as AuditMembers)];
+  if (missing !== undefined) lines.push(`  no audit record was left; the last one was number ${missing}`);
+  return lines.map((line) => line.replace(/\p{Cc}/gu, ' ')).join('\n');
 }
 
 /** Values before and after a change are shown together. */

@@ -71,7 +71,7 @@ export async function withTrail<T>(place: AuditPlace, use: (trail: AuditTrail) =
 async function record(place: AuditPlace, change: DescribedChange | undefined): Promise<void> {
   if (change === undefined) return;
   try {
-    await withTrail(place, (trail) => trail.append(entryOf(change)));
+    await withTrail(place, (trail) => addRecord(trail, change));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     remark(
@@ -79,6 +79,11 @@ async function record(place: AuditPlace, change: DescribedChange | undefined): P
     );
     process.exitCode = 1;
   }
+}
+
+/** Adds a record that is itself what a command does. Throws the errors of the storage. */
+export async function addRecord(trail: AuditTrail, act: DescribedChange): Promise<void> {
+  await trail.append(entryOf(act));
 }
 
 function entryOf({ command: own, organization, what }: DescribedChange): AuditEntry {
