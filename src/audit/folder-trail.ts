@@ -60,6 +60,8 @@ class FolderTrail implements AuditTrail {
       // one follows the head, so that this stays visible.
       const isInterrupted = end.last.sequence === kept.sequence + this.mostAfterHead;
       const missing = end.hasLines || kept.sequence === 0 ? undefined : kept.sequence;
+      // First, so that even several interrupted commands leave one record at most.
+      if (isInterrupted) await this.#catalog.setAuditHead(end.last);
       const { line, head } = chainRecord({ ...entry, missing }, isInterrupted ? end.last : kept);
       await this.#write(line, head, end, kept);
       await this.#catalog.setAuditHead(head);

@@ -14,7 +14,7 @@ import { after, describe, it } from 'node:test';
 import type { AuditEntry } from '../../src/audit/audit-trail.ts';
 import { ARCHIVED, checkTrail } from '../../src/audit/check-trail.ts';
 import { openFolderTrail } from '../../src/audit/folder-trail.ts';
-import { openSqliteCatalog } from '../../src/store/catalog/sqlite-catalog.ts';
+import { openSqliteCatalog, SqliteCatalog } from '../../src/store/catalog/sqlite-catalog.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'corkboard-audit-'));
 after(() => rmSync(base, { recursive: true, force: true }));
@@ -274,6 +274,22 @@ describe('the check of an audit', () => {
     assert.match(notes.join(), /line 5: the record is incomplete/);
     await append(data, 1);
     assert.deepEqual(await check(data), { damage: [], notes: [] });
+    assert.equal(linesIn(pathOf(data)).length, 5);
+  });
+
+  it('accepts what several killed commands leave, one after the other', async (t) => {
+    const data = newFolder();
+    await append(data, 2);
+    const setHead = SqliteCatalog.prototype.setAuditHead;
+    let killedAt = 3;
+    t.mock.method(SqliteCatalog.prototype, 'setAuditHead', async function (this: SqliteCatalog, head) {
+      if (head.sequence === killedAt) throw new Error('killed');
+      await setHead.call(this, head);
+    } satisfies typeof setHead);
+    for (killedAt = 3; killedAt < 6; killedAt += 1) {
+      await assert.rejects(append(data, 1), /killed/);
+      assert.deepEqual(await check(data), { damage: [], notes: [] });
+    }
     assert.equal(linesIn(pathOf(data)).length, 5);
   });
 });
