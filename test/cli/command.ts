@@ -13,7 +13,7 @@ import { runHere } from './in-process.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
 // Without a compile cache, compiling the same files again takes most of the time of a command.
-const COMPILE_CACHE = join(tmpdir(), 'corkboard-compile-cache');
+export const COMPILE_CACHE = join(tmpdir(), 'corkboard-compile-cache');
 // Keeps the tests from leaving versions in the local cache of the developer.
 const VERSION_CACHE = mkdtempSync(join(tmpdir(), 'corkboard-version-cache-'));
 process.once('exit', () => rmSync(VERSION_CACHE, { recursive: true, force: true }));

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { IS_LONG } from '../long.ts';
+import { COMPILE_CACHE } from './command.ts';
 import type { Place } from './places.ts';
 import '../without-coverage.ts';
 
@@ -16,24 +17,35 @@ export async function* killedSteps(
   newPlace: () => Promise<Place>,
   words: readonly string[],
 ): AsyncGenerator<{ readonly place: Place; readonly step: number }> {
-  const runIn = async ({ words: ofPlace }: Place, killBefore: string) => {
-    const child = spawn(process.execPath, [MAIN, ...words, ...ofPlace], {
-      env: { ...process.env, KILL_BEFORE: killBefore },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    const [stderr] = await Promise.all([text(child.stderr!), once(child, 'close')]);
-    return { child, stderr };
-  };
-  const whole = await runIn(await newPlace(), 'never');
-  assert.equal(whole.child.exitCode, 0, whole.stderr);
-  const count = Number(/^steps: (\d+)$/m.exec(whole.stderr)?.[1]);
+  const runIn = (place: Place, killBefore?: number) => runUntilStep([...words, ...place.words], killBefore);
+  const whole = await runIn(await newPlace());
+  assert.equal(whole.code, 0, whole.stderr);
+  const count = whole.steps;
   assert.ok(count > 4, whole.stderr);
   for (const step of stepsOf(count)) {
     const place = await newPlace();
-    const { child, stderr } = await runIn(place, String(step));
-    assert.equal(child.signalCode, 'SIGKILL', `step ${step} of ${count}: ${stderr}`);
+    const { isKilled, stderr } = await runIn(place, step);
+    assert.ok(isKilled, `step ${step} of ${count}: ${stderr}`);
     yield { place, step };
   }
+}
+
+/**
+ * Runs a command in a process that is killed before a step that changes something, from 1; absent:
+ * nowhere. `steps`: how many there were, if it has ended.
+ */
+export async function runUntilStep(words: readonly string[], killBefore?: number) {
+  const child = spawn(process.execPath, [MAIN, ...words], {
+    env: {
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      ...process.env,
+      KILL_BEFORE: String(killBefore ?? 'never'),
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const [stderr] = await Promise.all([text(child.stderr!), once(child, 'close')]);
+  const steps = Number(/^steps: (\d+)$/m.exec(stderr)?.[1]);
+  return { code: child.exitCode, isKilled: child.signalCode === 'SIGKILL', steps, stderr };
 }
 
 /**
