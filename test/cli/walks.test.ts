@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { seed, tellSeed } from '../killing.ts';
 import { IS_LONG } from '../long.ts';
 import { get } from '../model/client.ts';
@@ -16,6 +16,7 @@ import { run, runJson, temporaryFolder } from './command.ts';
 import { runUntilStep } from './killed-steps.ts';
 import { newPlace, PLACE_KINDS, type Place, type PlaceKind, serving } from './places.ts';
 import { inFolder, remainsOf } from './remains.ts';
+import { serving as startServing, stop } from './serving.ts';
 import {
   adopted,
   type Backup,
@@ -33,6 +34,10 @@ import {
 import '../without-coverage.ts';
 
 const WALKS = IS_LONG ? 250 : 10;
+/** A killed one of these may be followed by other commands. */
+const CONTINUABLE: ReadonlySet<Step['act']> = new Set(['import', 'rename', 'rollback', 'backup']);
+/** Refuses a name that an unfinished renaming still uses. */
+const IN_USE = /is still in use: a renaming of/;
 /** Where a command is killed whose number of steps is not known yet. */
 const FEW_STEPS = 12;
 
@@ -56,12 +61,18 @@ class Walk {
   /** Keys that were ever created, with their organizations. */
   readonly #keys = new Map<string, number>();
   readonly #persons: [identity: number, user: number][] = [];
+  /** Keys that a killed restore may have added. */
+  readonly #maybeKeys = new Set<string>();
   #state: State = [];
+  /** Whether a command was killed and not run again, so that `check` may name what it has left. */
+  #isUntidy = false;
+  #machine: Step['machine'] = 0;
   #url: string | undefined;
   #count = 0;
 
   constructor(place: Place, folder: string, steps: Map<string, number>) {
-    this.#place = place;
+    const { cache } = place.options;
+    this.#place = { ...place, options: { ...place.options, ...(cache && { cache: join(folder, 'cache') }) } };
     this.#folder = folder;
     this.#steps = steps;
     mkdirSync(folder);
@@ -72,15 +83,19 @@ class Walk {
       await this.#take(this.#import(undefined, name));
       await this.#createKey(this.#state.find(isNamed(name))!);
     }
+    await this.#take(this.#backUp());
   }
 
-  /** Takes the steps beside a server, or opens one after each step. */
-  async go(steps: readonly Step[], hasServer: boolean): Promise<void> {
+  /**
+   * Takes the steps beside a server, or opens one after each step. The server is a process of its
+   * own: reading its SQLite files here would drop its locks.
+   */
+  async go(t: TestContext, steps: readonly Step[], hasServer: boolean): Promise<void> {
     if (!hasServer) return await this.#goOn(steps);
-    await serving(this.#place, async (url) => {
-      this.#url = url;
-      await this.#goOn(steps);
-    });
+    const server = await startServing(t, ['serve', '--workers', '1', ...this.#placeWords()]);
+    this.#url = new URL(server.printed['Variant A']!).origin;
+    await this.#goOn(steps);
+    await stop(server, 'SIGTERM');
   }
 
   async #goOn(steps: readonly Step[]): Promise<void> {
@@ -96,11 +111,12 @@ class Walk {
   }
 
   async #step(step: Step): Promise<void> {
-    const { which, act } = step;
+    const { which, act, machine } = step;
+    this.#machine = machine;
     const one = this.#state[which % (this.#state.length || 1)];
     if (act === 'key' && one !== undefined) await this.#createKey(one);
     const command = this.#commandOf(step, one);
-    if (command !== undefined) await this.#take(command, step.killed);
+    if (command !== undefined) await this.#take(command, step);
   }
 
   #commandOf({ act, which, other }: Step, one: Organization | undefined): Command | undefined {
@@ -147,6 +163,7 @@ class Walk {
         return { words: ['organizations', 'remove', one.name, '--yes'], after, isKillable };
       }
       case 'rollback': {
+        if (one.versions === undefined) return undefined;
         const [number, versionUsers] = [...one.versions][other % one.versions.size]!;
         // What was erased stays so, and the current version is there already.
         const after = versionUsers.size === one.users.size ? one : published(one, versionUsers);
@@ -210,34 +227,48 @@ class Walk {
   }
 
   async #createKey(one: Organization): Promise<void> {
-    const { key } = await runJson(['keys', 'create', '--organization', one.name, ...this.#place.words]);
+    const { key } = await runJson(['keys', 'create', '--organization', one.name, ...this.#placeWords()]);
     this.#keys.set(key, one.identity);
     this.#state = withOrganization(this.#state, { ...one, keys: new Set([...one.keys, key]) });
   }
 
-  async #take(command: Command, killed?: number): Promise<void> {
+  async #take(command: Command, { killed, isRepeated, act }: Partial<Step> = {}): Promise<void> {
     const { words, after, backup, isKillable } = command;
-    const whole = [...words, ...(words[0] === 'copy' ? this.#cacheWords() : this.#place.words)];
-    if (killed !== undefined && isKillable && after !== undefined && !(await this.#kill(whole, killed))) {
-      await this.#assertEither(after);
+    const whole = [...words, ...this.#placeWords(words[0] === 'copy')];
+    const isTried = killed !== undefined && isKillable && after !== undefined;
+    const isKilled = isTried && (await this.#kill(whole, killed));
+    if (isKilled) {
+      const reached = await this.#assertEither(after);
+      if (!isRepeated && CONTINUABLE.has(act!)) {
+        this.#isUntidy = true;
+        this.#state = reached;
+        await this.#assertState(`${words.join(' ')}, killed`);
+        return;
+      }
     }
     const { code, stderr } = await run(whole);
     const result = `${words.join(' ')}: ${stderr}`;
+    if (this.#isUntidy && code === 1 && IN_USE.test(stderr)) return await this.#assertState(result);
     if (after === undefined) assert.equal(code, 1, `${result} was not refused`);
     // A command that was killed after all of its work may have nothing left to do.
-    else if (killed === undefined) assert.equal(code, 0, result);
-    else assert.ok(code === 0 || code === 1, result);
-    this.#state = after ?? this.#state;
+    else if (!isTried) assert.equal(code, 0, result);
+    else assert.notEqual(code, null, result);
+    const isCounted = !isTried || !act?.startsWith('restore');
+    if (after !== undefined) {
+      this.#state = isCounted ? after : after.map((one) => ({ ...one, versions: undefined }));
+    }
     if (backup !== undefined) this.#backups.push(backup);
     await this.#assertState(result);
   }
 
-  #cacheWords(): readonly string[] {
-    const { cache } = this.#place.options;
-    return cache === undefined ? [] : ['--cache', cache];
+  #placeWords(isCopy = false): readonly string[] {
+    const { data, database, cache } = this.#place.options;
+    if (database === undefined) return isCopy ? [] : ['--data', data];
+    const cached = ['--cache', join(cache!, `${this.#machine}`)];
+    return isCopy ? cached : ['--database', database, '--data', data, ...cached];
   }
 
-  /** Returns whether the command ended before. */
+  /** Returns whether the command was killed before it ended. */
   async #kill(whole: readonly string[], killed: number): Promise<boolean> {
     const kind = whole
       .slice(0, 2)
@@ -247,21 +278,29 @@ class Walk {
     const { isKilled, steps } = await runUntilStep(whole, 1 + Math.floor(killed * count));
     // Half as many more, so that the number is found that it has.
     this.#steps.set(kind, isKilled ? Math.max(count, Math.ceil(killed * count * 1.5)) : steps);
-    return !isKilled;
+    return isKilled;
   }
 
   /** After a kill: the state is that before or that after, for all organizations alike. */
-  async #assertEither(after: State): Promise<void> {
+  async #assertEither(after: State): Promise<State> {
     const before = this.#state;
     const seen = await this.#observe();
-    const isBefore = this.#differences(seen, before, after).length === 0;
-    const isAfter = this.#differences(seen, after, before).length === 0;
-    assert.ok(
-      isBefore || isAfter,
-      `neither ${this.#differences(seen, before, after).join('; ')} nor ${this.#differences(seen, after, before).join('; ')}`,
-    );
-    const { code, stdout } = await run(['check', ...this.#place.words]);
-    if (code !== 0) assert.match(stdout, /^(?:Damage|Note): .+/m);
+    const sinceBefore = this.#differences(seen, before, after);
+    const untilAfter = this.#differences(seen, after, before);
+    const isEither = sinceBefore.length === 0 || untilAfter.length === 0;
+    assert.ok(isEither, `neither ${sinceBefore.join('; ')} nor ${untilAfter.join('; ')}`);
+    for (const one of after) {
+      const known = before.find(({ identity }) => identity === one.identity)?.keys;
+      for (const key of one.keys) if (!known?.has(key)) this.#maybeKeys.add(key);
+    }
+    const names = await this.#names();
+    const isAfter = untilAfter.length === 0 && namesOf(after).join() === names.join();
+    return isAfter ? after : before;
+  }
+
+  async #names(): Promise<readonly string[]> {
+    const listed: { name: string }[] = await runJson(['organizations', 'list', ...this.#placeWords()]);
+    return listed.map(({ name }) => name).sort();
   }
 
   async #assertState(about: string): Promise<void> {
@@ -269,19 +308,24 @@ class Walk {
     if (this.#url !== undefined)
       await until(async () => (await differences()).length === 0).catch(() => undefined);
     assert.deepEqual(await differences(), [], about);
-    const listed: { name: string }[] = await runJson(['organizations', 'list', ...this.#place.words]);
-    assert.deepEqual(
-      listed.map(({ name }) => name).sort(),
-      this.#state.map(({ name }) => name).sort(),
-      about,
-    );
-    const { code, stdout } = await run(['check', ...this.#place.words]);
-    assert.equal(code, 0, `${about}: ${stdout}`);
+    assert.deepEqual(await this.#names(), namesOf(this.#state), about);
+    for (const { name, hasRule } of this.#state) {
+      const { keptEvents } = await runJson(['organizations', 'show', name, ...this.#placeWords()]);
+      assert.equal(keptEvents !== null, hasRule, `${about}: the rule of ${name}`);
+    }
+    const { code, stdout } = await run(['check', ...this.#placeWords()]);
+    if (this.#isUntidy && code === 1) assert.match(stdout, /^Damage: .+/m);
+    else assert.equal(code, 0, `${about}: ${stdout}`);
     const gone = this.#persons.filter(([identity, user]) => {
       const one = this.#state.find((each) => each.identity === identity);
       return one === undefined || one.erased.has(user);
     });
     const texts = gone.map(([identity, user]) => addressOf(identity, user));
+    // Caches are tidied when a command on their machine looks.
+    for (const machine of [0, 1] as const) {
+      this.#machine = machine;
+      await this.#names();
+    }
     if (texts.length > 0) assert.deepEqual(await remainsOf(texts, this.#place), [], `${about}: ${texts}`);
   }
 
@@ -295,7 +339,10 @@ class Walk {
       }
       return seen;
     };
-    return this.#url === undefined ? await serving(this.#place, ask) : await ask(this.#url);
+    if (this.#url !== undefined) return await ask(this.#url);
+    const { cache, ...options } = this.#place.options;
+    const cached = cache === undefined ? {} : { cache: join(cache, `${this.#machine}`) };
+    return await serving({ words: [], options: { ...options, ...cached } }, ask);
   }
 
   /**
@@ -310,10 +357,15 @@ class Walk {
       const isMaybe =
         other.some((each) => each.identity === identity && each.keys.has(key)) !== (expected !== '401');
       const own = one === undefined ? '' : renderUsers(usersOf(one));
-      if (opened === expected || (isMaybe && ['401', '503', '', own].includes(opened))) return [];
+      const mayDiffer = isMaybe || this.#maybeKeys.has(key);
+      if (opened === expected || (mayDiffer && ['401', '503', '', own].includes(opened))) return [];
       return [`key ${key.split('_')[1]} of ${identity} opens ${opened} instead of ${expected}`];
     });
   }
+}
+
+function namesOf(state: State): readonly string[] {
+  return state.map(({ name }) => name).sort();
 }
 
 function usersOf(one: Organization) {
@@ -343,7 +395,7 @@ for (const kind of PLACE_KINDS) {
         const place = await newPlace(kind, folder);
         const walk = new Walk(place, join(folder, `${kind}-${number}`), STEP_COUNTS[kind]);
         await walk.start();
-        await walk.go(steps, number % 2 === 1);
+        await walk.go(t, steps, number % 2 === 1);
         assert.deepEqual(inFolder(join(place.options.data, 'audit'), ['walks.example']), []);
       });
     }

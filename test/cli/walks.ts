@@ -14,8 +14,11 @@ export interface Organization extends Content {
   /** Distinguishes organizations whatever their names: it is a part of all their addresses. */
   readonly identity: number;
   readonly name: string;
-  /** The versions that can be restored, by their numbers; the current one is the last. */
-  readonly versions: ReadonlyMap<number, ReadonlySet<number>>;
+  /**
+   * The versions that can be restored, by their numbers; the current one is the last. Undefined if
+   * a restore was killed: it may have published once or twice.
+   */
+  readonly versions: ReadonlyMap<number, ReadonlySet<number>> | undefined;
   readonly keys: ReadonlySet<string>;
   /** Whether it has a rule that deletes old events. */
   readonly hasRule: boolean;
@@ -35,14 +38,19 @@ export interface Step {
   readonly other: number;
   /** Where the command is killed, as a fraction of its steps; undefined: nowhere. */
   readonly killed: number | undefined;
+  /** Whether a killed command is run again at once, if it need not be. */
+  readonly isRepeated: boolean;
+  /** On which of two machines it runs; each has a cache of its own. */
+  readonly machine: 0 | 1;
 }
 
 const ACTS = [
-  ...(['import', 'import', 'forget', 'forget', 'rename', 'rename', 'remove', 'backup'] as const),
-  ...(['restore', 'restore', 'restore-one', 'copy', 'rollback', 'expire', 'key'] as const),
+  ...(['import', 'import', 'forget', 'forget', 'forget', 'rename', 'rename', 'rename'] as const),
+  ...(['remove', 'backup', 'restore', 'restore', 'restore-one', 'restore-one'] as const),
+  ...(['copy', 'rollback', 'expire', 'key'] as const),
 ];
 export const NAMES = ['north', 'south', 'east', 'East'] as const;
-const STEPS = 7;
+const STEPS = 6;
 
 const STEP: fc.Arbitrary<Step> = fc.record({
   act: fc.constantFrom(...ACTS),
@@ -52,6 +60,8 @@ const STEP: fc.Arbitrary<Step> = fc.record({
     fc.integer({ min: 0, max: 999 }).map((part) => part / 1_000),
     { nil: undefined },
   ),
+  isRepeated: fc.boolean(),
+  machine: fc.constantFrom(0, 1),
 });
 
 /** The same seed gives the same walks. */
@@ -72,16 +82,19 @@ export function withOrganization(state: State, changed: Organization): State {
 
 /** After a publication: a version more, of which the last three are kept. */
 export function published(one: Organization, users: ReadonlySet<number>): Organization {
-  const number = Math.max(0, ...one.versions.keys()) + 1;
-  const versions = [...one.versions, [number, users] as const].slice(-3);
-  return { ...one, users, versions: new Map(versions) };
+  return { ...one, users, versions: nextVersions(one, users, 3) };
 }
 
 /** After an erasure: the only version. */
 export function forgotten(one: Organization, user: number): Organization {
   if (one.erased.has(user)) return one;
-  const number = Math.max(0, ...one.versions.keys()) + 1;
-  return { ...one, erased: new Set([...one.erased, user]), versions: new Map([[number, one.users]]) };
+  return { ...one, erased: new Set([...one.erased, user]), versions: nextVersions(one, one.users, 1) };
+}
+
+function nextVersions({ versions }: Organization, users: ReadonlySet<number>, kept: number) {
+  if (versions === undefined) return undefined;
+  const number = Math.max(0, ...versions.keys()) + 1;
+  return new Map([...versions, [number, users] as const].slice(-kept));
 }
 
 /**
@@ -110,14 +123,14 @@ export function restored(
 
 /** An organization of a backup in the place of what it is there. */
 export function adopted(original: Organization, twin: Organization | undefined): Organization {
-  const number =
-    twin === undefined ? Math.max(...original.versions.keys()) : Math.max(...twin.versions.keys()) + 1;
+  const { versions } = original;
+  const only = versions && new Map([[Math.max(...versions.keys()), original.users]]);
   return {
     ...original,
     name: twin?.name ?? original.name,
     hasRule: (twin ?? original).hasRule,
     erased: new Set([...original.erased, ...(twin?.erased ?? [])]),
-    versions: new Map([[number, original.users]]),
+    versions: twin === undefined ? only : nextVersions(twin, original.users, 1),
     keys: new Set([...original.keys, ...(twin?.keys ?? [])]),
   };
 }
