@@ -27,6 +27,8 @@ export interface Request {
 
 /** A longer body is not a problem document. */
 const MOST_PROBLEM_BYTES = 64 * 1024;
+/** Of a header field, in messages. */
+const SHOWN_CHARACTERS = 60;
 
 /**
  * A response of the requested media type, with its body unread. Throws `AnswerError` for a
@@ -40,7 +42,7 @@ export async function send(origin: Origin, request: Request): Promise<Response> 
   await response.body?.cancel();
   throw new AnswerError(
     'unreadable',
-    `The response to ${path} has the type ${type ?? 'unknown'}, not ${accept}. It may come from a different service.`,
+    `The response to ${path} has the type ${type?.slice(0, SHOWN_CHARACTERS) ?? 'unknown'}, not ${accept}. It may come from a different service.`,
   );
 }
 

@@ -3,6 +3,7 @@
  * dropped with a reason, and is counted for the report.
  */
 import { AppError } from '../domain/app-error.ts';
+import { shortened } from '../domain/shortened-text.ts';
 import { ExternalRecords } from './external-records.ts';
 import { Refusal } from './fields/refusal.ts';
 import { plainDerivation } from './formats/derivation.ts';
@@ -38,7 +39,10 @@ export interface DroppedRecords {
 }
 
 export interface ConvertedRecords {
-  /** Number of events by type and action (`pin.visited`), in descending order. */
+  /**
+   * Number of events by type and action (`pin.visited`), in descending order. More than a thousand
+   * actions are counted together.
+   */
   readonly events: Readonly<Record<string, number>>;
   /** In descending order of `count`. */
   readonly dropped: readonly DroppedRecords[];
@@ -52,10 +56,11 @@ export interface ConvertedRecords {
 }
 
 const EXAMPLES = 3;
-/** A limit, because reasons contain words of the source, which can be anything. */
-const MOST_REASONS = 1000;
+/** A limit, because actions and reasons contain words of the source, which can be anything. */
+const MOST_NAMES = 1000;
 const LONGEST_REASON = 200;
 const OTHER_REASONS = 'other reasons';
+const OTHER_ACTIONS = 'other actions';
 
 /**
  * Throws `option-malformed` when a required option is missing, a kind cannot be replaced, or an
@@ -116,7 +121,10 @@ export class RecordConversions {
       if ('dropped' in translation) this.#drop(translation.dropped, place);
       else if ('describes' in translation) addOne(this.#described, translation.describes);
       else if ('deletes' in translation) addOne(this.#deleted, translation.deletes);
-      else addOne(this.#events, `${translation.type}.${translation.action}`);
+      else {
+        const kind = `${translation.type}.${translation.action}`;
+        addOne(this.#events, nameIn(this.#events, kind, OTHER_ACTIONS));
+      }
     }
   }
 
@@ -138,14 +146,17 @@ export class RecordConversions {
   }
 
   #drop(whole: string, place: string): void {
-    const reason = whole.slice(0, LONGEST_REASON);
-    const known = this.#dropped.has(reason) || this.#dropped.size < MOST_REASONS;
-    const name = known ? reason : OTHER_REASONS;
+    const name = nameIn(this.#dropped, shortened(whole, LONGEST_REASON), OTHER_REASONS);
     const dropped = this.#dropped.get(name) ?? { count: 0, examples: [] };
     this.#dropped.set(name, dropped);
     dropped.count += 1;
     if (dropped.examples.length < EXAMPLES) dropped.examples.push(place);
   }
+}
+
+/** The name under which something is counted: `other` when there are too many names. */
+function nameIn(counts: ReadonlyMap<string, unknown>, name: string, other: string): string {
+  return counts.has(name) || counts.size < MOST_NAMES ? name : other;
 }
 
 function addOne(counts: Map<string, number>, kind: string): void {

@@ -7,9 +7,10 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { AppError } from '../domain/app-error.ts';
 import { escapeLineEnds } from '../domain/json-text.ts';
+import { shortened } from '../domain/shortened-text.ts';
 import type { StagedProblem } from '../store/staging.ts';
 
-/** An invalid record, or, with line 0, an invalid file. */
+/** An invalid record, or, with line 0, an invalid file. Texts of the file are shortened. */
 export interface ReportedProblem {
   /** The name of the file as the user gave it. */
   readonly file: string;
@@ -26,15 +27,21 @@ interface FindingsOptions {
 }
 
 const REPORTED = 100;
+/** Enough for a hundred findings about unknown fields, each of which lists all fields. */
+const REPORTED_CHARACTERS = 65_536;
+const LONGEST_REASON = 1000;
 const BUFFERED_LINES = 1000;
 
 export class Findings {
+  /** The first hundred, or fewer if their texts are long. */
   readonly first: ReportedProblem[] = [];
   count = 0;
   readonly #names: readonly string[];
   readonly #rejects: RejectsFile | undefined;
   readonly #linesBefore: number;
   readonly #onProblem: ((problem: ReportedProblem) => void) | undefined;
+  /** Characters in `first`. */
+  #characters = 0;
 
   /**
    * `names` are the names of the inputs; a problem refers to one by its index. `linesBefore` is the
@@ -53,11 +60,18 @@ export class Findings {
 
   add({ file, line: place, field, reason, raw }: StagedProblem): void {
     const line = place === 0 ? 0 : this.#linesBefore + place;
-    const problem = { file: this.#names[file] ?? '', line, field, reason };
+    const written = { file: this.#names[file] ?? '', line, field, reason };
+    const problem = { ...written, field: shortened(field), reason: shortened(reason, LONGEST_REASON) };
     this.count += 1;
-    if (this.first.length < REPORTED) this.first.push(problem);
+    this.#report(problem);
     this.#onProblem?.(problem);
-    this.#rejects?.add(`${escapeLineEnds(JSON.stringify({ ...problem, record: raw ?? '' }))}\n`);
+    this.#rejects?.add(`${escapeLineEnds(JSON.stringify({ ...written, record: raw ?? '' }))}\n`);
+  }
+
+  #report(problem: ReportedProblem): void {
+    if (this.first.length >= REPORTED || this.#characters >= REPORTED_CHARACTERS) return;
+    this.first.push(problem);
+    this.#characters += problem.file.length + problem.field.length + problem.reason.length;
   }
 
   /** Writes the buffered rejects to the file if there are many. */

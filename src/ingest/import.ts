@@ -118,7 +118,10 @@ export interface ImportReport {
   readonly erased: number;
   /** Number of invalid records that were skipped; 0 without `skipInvalid`. */
   readonly rejected: number;
-  /** The first hundred problems, in the order in which they were found. */
+  /**
+   * The first hundred problems, or fewer if they have more than 64 Ki characters, in the order in
+   * which they were found.
+   */
   readonly problems: readonly ReportedProblem[];
   readonly problemCount: number;
   /**

@@ -2,6 +2,7 @@
 import { basename } from 'node:path';
 import { USER_POINTS_KEYS, type UserPointsKey } from '../dataset/dataset.ts';
 import { AppError } from '../domain/app-error.ts';
+import { shortened } from '../domain/shortened-text.ts';
 import { readPolicy } from '../points/policy.ts';
 import { isLine, LINE_RULE } from '../store/organization-name.ts';
 import type { OrganizationEntry, Settings } from '../store/store.ts';
@@ -126,7 +127,7 @@ function readOrganization(path: string, json: string): Partial<Settings> {
     return Object.fromEntries(given);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    throw new AppError('settings-refused', `${path}: ${error.field} ${error.reason}.`);
+    throw new AppError('settings-refused', `${path}: ${shortened(error.field)} ${error.reason}.`);
   }
 }
 

@@ -5,15 +5,13 @@
 import { AppError } from '../domain/app-error.ts';
 import { parseInstant } from '../domain/instant.ts';
 import { nearestName } from '../domain/nearest-name.ts';
+import { shortened } from '../domain/shortened-text.ts';
 
 /** A value of the policy and its JSON path, such as `$.rules[0].points`. */
 export interface Member {
   readonly path: string;
   readonly value: unknown;
 }
-
-/** Longer values are truncated in messages. */
-const SHOWN_CHARACTERS = 60;
 
 /** Throws `policy-malformed`. `trouble` continues a sentence that begins with the path. */
 export function refuse(member: Member, trouble: string): never {
@@ -114,5 +112,5 @@ function describe(value: unknown): string {
   if (typeof value === 'object' && value !== null) return 'an object';
   // JSON has no infinity, but a number too large for JavaScript is parsed as one.
   const text = typeof value === 'number' ? String(value) : JSON.stringify(value);
-  return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
+  return shortened(text);
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
+import { openHostileServer, pageOf, syncEvent } from '../pull/hostile-server.ts';
 import { openWorld, type World } from '../world.ts';
 import { run, temporaryFolder } from './command.ts';
 
@@ -48,6 +49,21 @@ it('pull refuses a key on the command line, and names the other ways', async () 
     input: 'x',
   });
   assert.equal(inUrl.code, 2);
+});
+
+it('pull names the first hundred of the users that a server has erased', async (t) => {
+  const server = await openHostileServer('tokens');
+  t.after(() => server.close());
+  const gone = Array.from({ length: 150 }, (_, id) => `{"forgotten":{"user":${id + 1000}}}`);
+  server.trick = ({ query }) =>
+    query.get('since') === 'start' ? pageOf([...gone, syncEvent(0)]) : undefined;
+  const { code, stdout, stderr } = await run(
+    ['pull', server.url, '--organization', 'erased', '--data', join(folder, 'data'), '--json'],
+    { environment: { CORKBOARD_PULL_KEY: 'key' } },
+  );
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /erased in erased, too: 1000, 1001,.* 1099 and 50 more users\.\n$/);
+  assert.equal(JSON.parse(stdout).gone.forgotten.length, 150);
 });
 
 it('pull separates organizations of which one has the name of the lock file of the other', async () => {

@@ -142,6 +142,22 @@ it('sync makes files that only their owner can read, and leaves other tables alo
   }
 });
 
+it('sync shortens what a server says about itself', async (t) => {
+  const long = 'x'.repeat(10_000);
+  let requests = 0;
+  const server = await answering(t, (response) => {
+    requests += 1;
+    if (requests === 1) {
+      response.writeHead(503, { 'content-type': 'application/problem+json', 'retry-after': '0' });
+      response.end(JSON.stringify({ code: long, detail: long }));
+    } else response.writeHead(200, { 'content-type': `text/${long}` }).end();
+  });
+  const words = ['sync', `${server.url}/a`, '--to', `sqlite:${join(folder, 'long.sqlite')}`];
+  const { code, stderr } = await run(words, { environment: { CORKBOARD_SYNC_KEY: 'key' } });
+  assert.equal(code, 1);
+  assert.match(stderr, /^Waiting \d s: x{200}…\ncorkboard: .* has the type text\/x{55}, not /);
+});
+
 it('sync reports a refused key in one sentence', async () => {
   const words = ['sync', url, '--to', `sqlite:${join(folder, 'refused.sqlite')}`, '--key', '-'];
   const { code, stderr } = await run(words, { input: world.keys.revoked });

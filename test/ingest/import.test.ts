@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { Findings, type ReportedProblem } from '../../src/ingest/findings.ts';
 import { importBundle } from '../../src/ingest/import.ts';
 import type { ImportProgress } from '../../src/ingest/progress.ts';
 import {
@@ -81,6 +82,41 @@ test('the first hundred problems are reported and the rest counted', async (t) =
   assert.equal(report.problems.length, 100);
   assert.equal(report.problemCount, 5000);
   assert.equal(report.problems[99]?.line, 100);
+});
+
+test('names that are no fields are shortened in the report, and whole in the file of rejects', async (t) => {
+  const skipInvalid = join(await makeFolder(t), 'rejects.ndjson');
+  const name = (record: number) => `${record} ${'n'.repeat(100_000)}`;
+  const nested = JSON.stringify({ ...nestedEvent(1), [name(0)]: 1 });
+  const files = {
+    'events.ndjson': Array.from({ length: 120 }, (_, record) => nested.replace(name(0), name(record))).join(
+      '\n',
+    ),
+    'boards.csv': `id,title,${name(0)}\n3,Board,x\n`,
+    'users.ndjson': `{"id":1,"${name(0)}":1,"${name(0)}":2}\n{"id":${'9'.repeat(100_000)}}\n{"id":1,"email":${'9'.repeat(100_000)}}`,
+  };
+  const { report } = await importFiles(t, files, { skipInvalid });
+  assert.deepEqual([report.problems.length, report.problemCount], [100, 124]);
+  assert.equal(report.problems[0]?.field, `${name(0).slice(0, 60)}…`);
+  assert.ok(report.problems.every(({ field, reason }) => field.length <= 61 && reason.length <= 700));
+  assert.ok(JSON.stringify(report).length < 100_000);
+  const rejects = (await readFile(skipInvalid, 'utf8')).trimEnd().split('\n');
+  assert.equal(rejects.length, 124);
+  const { field, record } = JSON.parse(rejects.at(-1) ?? '');
+  assert.deepEqual([field, record], [name(119), nested.replace(name(0), name(119))]);
+});
+
+test('the findings of a report have at most 64 Ki characters, and the rest is counted', () => {
+  const told: ReportedProblem[] = [];
+  const findings = new Findings(['f'.repeat(4000)], undefined, {
+    onProblem: (problem) => told.push(problem),
+  });
+  for (let line = 1; line <= 100; line += 1) {
+    findings.add({ file: 0, line, field: 'n'.repeat(1_000_000), reason: 'r'.repeat(1_000_000) });
+  }
+  assert.equal(findings.count, 100);
+  assert.deepEqual(findings.first, told.slice(0, 13));
+  assert.ok(told.every(({ field, reason }) => field.length + reason.length < 1100));
 });
 
 test('a problem that the store finds refuses the import, too', async (t) => {

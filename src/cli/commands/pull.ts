@@ -16,7 +16,7 @@ import {
 import { hasCatalog, type StorageOptions, withNewStore, withStore } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
 import { renderReport } from '../terminal/import-report.ts';
-import { type JsonOption, printResult, remark } from '../terminal/output.ts';
+import { countOf, type JsonOption, printResult, remark } from '../terminal/output.ts';
 import { importInto, refuseUnpublished } from './import.ts';
 
 interface PullCommandOptions extends StorageOptions, JsonOption, SourceKeyOptions {
@@ -24,6 +24,8 @@ interface PullCommandOptions extends StorageOptions, JsonOption, SourceKeyOption
 }
 
 const KEY_VARIABLE = 'CORKBOARD_PULL_KEY';
+/** Of erased users, of which a server can send a million. `--json` lists all. */
+const IDS_LISTED = 100;
 
 interface PullReport extends Pulled {
   readonly organization: string;
@@ -98,8 +100,10 @@ function tellGone({ users, boards, points, forgotten }: Missing, organization: s
     );
   }
   if (forgotten.length > 0) {
+    const more = forgotten.length - IDS_LISTED;
+    const listed = forgotten.slice(0, IDS_LISTED).join(', ');
     remark(
-      `The server has erased these users, so they are erased in ${organization}, too: ${forgotten.join(', ')}.`,
+      `The server has erased these users, so they are erased in ${organization}, too: ${listed}${more > 0 ? ` and ${countOf(more, 'more user')}` : ''}.`,
     );
   }
 }

@@ -4,6 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Command, InvalidArgumentError } from 'commander';
+import { shortened } from '../../domain/shortened-text.ts';
 import type { CopyTarget } from '../../sync/copy-target.ts';
 import type { SyncSource } from '../../sync/source.ts';
 import type { SyncCounts } from '../../sync/sync.ts';
@@ -32,6 +33,8 @@ interface SyncReport extends SyncCounts {
 
 const KEY_VARIABLE = 'CORKBOARD_SYNC_KEY';
 const PROGRESS_MS = 5_000;
+/** Of errors of the server, which chooses their text. */
+const LONGEST_REASON = 200;
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 const SEVERAL_VERSIONS =
   'The server has published new versions faster than they can be read, so the tables may not show the same one. The next run reads them again. To read less, leave points out (--no-points).';
@@ -153,7 +156,7 @@ function tellWait(silenceMs: number): void {
 }
 
 function tellRetry({ error, pauseMs }: { readonly error: Error; readonly pauseMs: number }): void {
-  remark(`Waiting ${Math.ceil(pauseMs / 1000)} s: ${error.message}`);
+  remark(`Waiting ${Math.ceil(pauseMs / 1000)} s: ${shortened(error.message, LONGEST_REASON)}`);
 }
 
 function renderReport({

@@ -4,6 +4,7 @@
  */
 import { parseIdentifier } from '../../domain/identifier.ts';
 import { parseInstant } from '../../domain/instant.ts';
+import { quoted, shortened } from '../../domain/shortened-text.ts';
 import { parseShaped } from './json-shape.ts';
 import { Refusal } from './refusal.ts';
 
@@ -77,7 +78,7 @@ function readIdentifier(value: unknown, name: string, isCell: boolean): bigint |
   const digits = readDigits(value, name, isCell);
   if (digits === undefined) return undefined;
   const id = parseIdentifier(digits);
-  if (id === undefined) throw new Refusal(name, `${clip(digits)} exceeds 64 bits`);
+  if (id === undefined) throw new Refusal(name, `${shortened(digits)} exceeds 64 bits`);
   return id;
 }
 
@@ -86,7 +87,7 @@ function readInteger(value: unknown, name: string, isCell: boolean): number | un
   if (digits === undefined) return undefined;
   const number = Number(digits);
   if (Math.abs(number) <= LARGEST_INTEGER) return number;
-  throw new Refusal(name, `${clip(digits)} is outside -${LARGEST_INTEGER} to ${LARGEST_INTEGER}`);
+  throw new Refusal(name, `${shortened(digits)} is outside -${LARGEST_INTEGER} to ${LARGEST_INTEGER}`);
 }
 
 function readCount(value: unknown, name: string, isCell: boolean): number | undefined {
@@ -101,7 +102,7 @@ function readBoolean(value: unknown, name: string, isCell: boolean): boolean | u
   if (value === false || value === 'false') return false;
   throw new Refusal(
     name,
-    `must be true or false, but is ${typeof value === 'string' ? quote(value) : describe(value)}`,
+    `must be true or false, but is ${typeof value === 'string' ? quoted(value) : describe(value)}`,
   );
 }
 
@@ -110,7 +111,7 @@ function readDigits(value: unknown, name: string, isCell: boolean): string | und
   if (value === null || value === undefined || (value === '' && isCell)) return undefined;
   if (typeof value === 'string') {
     if (INTEGER.test(value)) return value;
-    throw new Refusal(name, value === '' ? 'must not be empty' : `${quote(value)} is not an integer`);
+    throw new Refusal(name, value === '' ? 'must not be empty' : `${quoted(value)} is not an integer`);
   }
   if (typeof value === 'bigint' || Number.isSafeInteger(value)) return String(value);
   if (typeof value === 'number') throw new Refusal(name, 'must be an integer, without fraction or exponent');
@@ -127,14 +128,14 @@ function readInstant(value: unknown, name: string, isCell: boolean): number | un
 }
 
 function explainInstant(written: string): string {
-  if (INTEGER.test(written)) return `${clip(written)} lies outside the years 1 to 9999`;
+  if (INTEGER.test(written)) return `${shortened(written)} lies outside the years 1 to 9999`;
   if (parseInstant(`${written}Z`) !== undefined) {
-    return `${quote(written)} has no offset from UTC; write it as 2018-03-12T17:00:45.567+00:00`;
+    return `${quoted(written)} has no offset from UTC; write it as 2018-03-12T17:00:45.567+00:00`;
   }
   if (/^[+-]?\d{4,}-\d{2}-\d{2}[Tt ].*(?:[Zz]|[+-]\d{2}:?\d{2})$/.test(written)) {
-    return `${quote(written)} is not a date and time of the calendar between the years 1 and 9999`;
+    return `${quoted(written)} is not a date and time of the calendar between the years 1 and 9999`;
   }
-  return `${quote(written)} is neither an ISO 8601 date-time with an offset nor Unix milliseconds`;
+  return `${quoted(written)} is neither an ISO 8601 date-time with an offset nor Unix milliseconds`;
 }
 
 function readTags(value: unknown, name: string, isCell: boolean): readonly string[] | undefined {
@@ -170,16 +171,7 @@ function readTagCell(cell: string, name: string): unknown {
 function describe(value: unknown): string {
   if (Number.isNaN(value)) return 'a number with a fraction or an exponent';
   if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')
-    return String(value);
-  if (typeof value === 'string') return quote(value);
+    return shortened(String(value));
+  if (typeof value === 'string') return quoted(value);
   return Array.isArray(value) ? 'an array' : 'an object';
-}
-
-/** Quotes text of a file for a message: short, and on one line. */
-export function quote(written: string): string {
-  return JSON.stringify(clip(written));
-}
-
-function clip(written: string): string {
-  return written.length > 60 ? `${written.slice(0, 60)}…` : written;
 }

@@ -4,8 +4,9 @@
  */
 
 import { nearestName } from '../../domain/nearest-name.ts';
+import { quoted } from '../../domain/shortened-text.ts';
 import type { RecordKind } from '../../store/staging.ts';
-import { boolean, quote, text } from './fields.ts';
+import { boolean, text } from './fields.ts';
 import { Refusal } from './refusal.ts';
 import {
   EVENT_OBJECTS,
@@ -191,5 +192,5 @@ function refuseName(kind: RecordKind, name: string, isNested: boolean): Refusal 
   const known = Object.keys(SCHEMA[kind]).map((field) => (isNested ? nest(kind, field) : field));
   const nearest = nearestName(name, known);
   const advice = nearest === undefined ? `the fields are ${known.join(', ')}` : `did you mean ${nearest}?`;
-  return new Refusal(name, `${quote(name)} is not a field of ${kind}; ${advice}`);
+  return new Refusal(name, `${quoted(name)} is not a field of ${kind}; ${advice}`);
 }

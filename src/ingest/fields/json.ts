@@ -7,6 +7,11 @@ import { Refusal } from './refusal.ts';
  */
 const DELICATE = /"\s*:\s*-?(?:\d{16}|\d+[.eE])/;
 const INTEGER = /^-?\d+$/;
+/**
+ * Further digits are ignored: no field accepts an integer of as many, and converting millions of
+ * them takes many seconds.
+ */
+const LONGEST_INTEGER = 1000;
 
 type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
 // The type of `JSON.parse` does not yet include the third argument of the reviver.
@@ -41,7 +46,7 @@ function parseWithIntegers(text: string): unknown {
 function reviveNumber(_key: string, value: unknown, { source }: { readonly source?: string }): unknown {
   if (typeof value !== 'number' || source === undefined) return value;
   if (!INTEGER.test(source)) return Number.NaN;
-  return Number.isSafeInteger(value) ? value : BigInt(source);
+  return Number.isSafeInteger(value) ? value : BigInt(source.slice(0, LONGEST_INTEGER));
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

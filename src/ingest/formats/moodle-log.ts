@@ -52,11 +52,12 @@ export const MEANINGS: Readonly<Record<string, string>> = {
 /** Meanings of which the later in the same minute counts. */
 const OPPOSITES: ReadonlySet<unknown> = new Set(['board.followed', 'board.unfollowed']);
 
-const ACTOR = /^The user with id '(\d+)'/;
+/** Ids have at most 40 digits: converting millions of them takes many seconds. */
+const ACTOR = /^The user with id '(\d{1,40})'/;
 /** Also matches `unenrolled`. */
-const ENROLLED = /enrolled the user with id '(\d+)'/;
-const COURSE = /(?:course with (?:the )?id '|at course: )(\d+)/;
-const MODULE = /course module (?:with )?id '(\d+)'/;
+const ENROLLED = /enrolled the user with id '(\d{1,40})'/;
+const COURSE = /(?:course with (?:the )?id '|at course: )(\d{1,40})(?!\d)/;
+const MODULE = /course module (?:with )?id '(\d{1,40})'/;
 const COURSE_TITLE = /^Course: (.+)$/;
 
 export const moodleLog: Format = {

@@ -2,7 +2,8 @@
  * The CSV files of OneRoster 1.2 that an import reads, recognized by their columns (decision 69),
  * and what all of their rows have.
  */
-import { quote, text } from '../fields/fields.ts';
+import { quoted } from '../../domain/shortened-text.ts';
+import { text } from '../fields/fields.ts';
 import { Refusal } from '../fields/refusal.ts';
 import { type FormatSource, wordOf } from './format.ts';
 
@@ -44,7 +45,7 @@ export function statusOf(row: FormatSource, isDelta: boolean): RosterStatus {
   if (isDelta && status === '') throw new Refusal('status', 'is required in a file with changes (delta)');
   if (status === '' || status === 'active') return 'active';
   if (status === 'tobedeleted') return status;
-  throw new Refusal('status', `must be active or tobedeleted, but is ${quote(status)}`);
+  throw new Refusal('status', `must be active or tobedeleted, but is ${quoted(status)}`);
 }
 
 /** The cell of a column that must not be empty. Throws `Refusal`. */

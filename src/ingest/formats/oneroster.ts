@@ -4,7 +4,7 @@
  * (decision 98).
  */
 import { AppError } from '../../domain/app-error.ts';
-import { quote } from '../fields/fields.ts';
+import { quoted } from '../../domain/shortened-text.ts';
 import { Refusal } from '../fields/refusal.ts';
 import {
   type Derivation,
@@ -106,7 +106,7 @@ class Roster implements Translator {
       throw new Refusal('manifest.csv', 'is missing, or has no oneroster.version: give the whole folder');
     }
     if (!VERSIONS.has(version))
-      throw new Refusal('oneroster.version', `must be 1.2 or 1.1, but is ${quote(version)}`);
+      throw new Refusal('oneroster.version', `must be 1.2 or 1.1, but is ${quoted(version)}`);
     for (const kind of this.#replaced) this.#checkReplaced(kind);
     // The manifest can be read after the files that it declares absent.
     const surveyed: readonly (readonly [RosterTable, { clear(): void }])[] = [
@@ -129,7 +129,7 @@ class Roster implements Translator {
     if (this.#manifest.has(property)) {
       throw new AppError(
         'option-malformed',
-        `The manifest has ${quote(property)} twice. Import one roster at a time, with its own manifest.`,
+        `The manifest has ${quoted(property)} twice. Import one roster at a time, with its own manifest.`,
       );
     }
     this.#manifest.set(copied(property), copied(cellOf(row, 'value')));
@@ -142,7 +142,7 @@ class Roster implements Translator {
     if (mode === 'bulk') return;
     throw new AppError(
       'option-malformed',
-      `--replace ${kind} requires all ${kind}, but file.${table} in the manifest is ${quote(mode ?? '')}, ` +
+      `--replace ${kind} requires all ${kind}, but file.${table} in the manifest is ${quoted(mode ?? '')}, ` +
         'not "bulk". Leave out --replace, or deliver the whole file.',
     );
   }

@@ -4,6 +4,7 @@
  * document types and entity declarations cannot occur.
  */
 import { parseXml, XmlError } from '@rgrove/parse-xml';
+import { shortened } from '../../domain/shortened-text.ts';
 import { Damage, Refusal } from '../fields/refusal.ts';
 import { cutLines, type Line, readBlocks } from '../input/lines.ts';
 import { type Reading, refused } from './record-reading.ts';
@@ -53,7 +54,9 @@ class RowDocument {
   #open(text: string): string | undefined {
     if (DECLARATION.test(text)) {
       const encoding = ENCODING.exec(text)?.[1] ?? 'utf-8';
-      return /^utf-?8$/i.test(encoding) ? undefined : `it is written in ${encoding}; save it as UTF-8`;
+      return /^utf-?8$/i.test(encoding)
+        ? undefined
+        : `it is written in ${shortened(encoding)}; save it as UTF-8`;
     }
     this.#root = ROOT.exec(text)?.[1];
     return this.#root === undefined
@@ -63,7 +66,8 @@ class RowDocument {
 
   #row({ line, text, problem }: Line, root: string): Reading {
     if (problem !== undefined) return refused(line, text, new Refusal('', problem));
-    if (this.isClosed) return refused(line, text, new Refusal('', `comes after the end of ${root}`));
+    if (this.isClosed)
+      return refused(line, text, new Refusal('', `comes after the end of ${shortened(root)}`));
     return {
       line,
       length: text.length,

@@ -3,6 +3,7 @@ import { AnswerError, type CorkboardError, ProblemError } from '../../client/err
 import { readBytes } from '../../client/reading.ts';
 import { retrying } from '../../client/retrying.ts';
 import { type Origin, type Request, sendRaw } from '../../client/sending.ts';
+import { shortened } from '../../domain/shortened-text.ts';
 import { fetchUntrusted } from './http-response.ts';
 
 const RETRIES = 5;
@@ -16,6 +17,7 @@ const IDLE_MS = 60_000;
 const LEAST_BYTES = 64 * 1024;
 /** Time limit for a whole response: one that takes longer is assumed never to end. */
 const LONGEST_MS = 86_400_000;
+const LONGEST_REASON = 200;
 
 export interface Patience {
   /**
@@ -80,7 +82,8 @@ export function reasonOf(error: CorkboardError): string {
   const { cause } = error;
   if (!(cause instanceof Error)) return String(cause);
   // An error that combines several addresses of one host has only a code.
-  return cause.message || ('code' in cause ? String(cause.code) : cause.name);
+  // Messages about certificates repeat text of the server.
+  return shortened(cause.message, LONGEST_REASON) || ('code' in cause ? String(cause.code) : cause.name);
 }
 
 async function* watched(body: RemoteBody, timer: NodeJS.Timeout): AsyncGenerator<Uint8Array> {

@@ -28,6 +28,11 @@ test('integers of any size keep every digit', () => {
   );
 });
 
+test('an integer of millions of digits is converted only in part', () => {
+  const { a } = readObject(`{"a": -${'9'.repeat(15_000_000)}}`);
+  assert.equal(a, -BigInt('9'.repeat(999)));
+});
+
 test('a number with a fraction or an exponent is not an integer, whatever its value', () => {
   for (const number of ['1.0', '1e3', '-2.5', '1E0']) {
     assert.deepEqual(readObject(`{"a":${number}}`), { a: Number.NaN }, number);

@@ -322,6 +322,17 @@ describe('a log of Moodle', () => {
     assert.equal(report.translated?.dropped[0]?.reason, 'belongs to a different course: 112');
   });
 
+  it('has no ids of millions of digits', async (t) => {
+    const nines = '9'.repeat(5_000_000);
+    const texts = [course, course.replace(/id '\d+' v/, `id '${nines}' v`), `${course} at course: ${nines}`];
+    const { report, events } = await imported(
+      t,
+      texts.map((text) => row('25/02/24, 10:00', 'Course viewed', text)),
+    );
+    assert.equal(events.length, 2);
+    assert.equal(report.translated?.dropped[0]?.reason, 'names no user: Course viewed');
+  });
+
   it('can be mapped to other actions, and reports the dropped rows', async (t) => {
     const rows = [
       row('25/02/24, 10:00', 'Course viewed', course),

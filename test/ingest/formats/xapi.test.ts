@@ -137,6 +137,17 @@ describe('a statement', () => {
     assert.deepEqual(actionsOf(mapped), verbs.fill('visited'));
   });
 
+  it('can have any verb, of which the report lists a thousand', async (t) => {
+    const statements = Array.from({ length: 1100 }, (_, at) => ({
+      ...{ ...STATEMENT, id: String(at), verb: { id: `http://x.example/verbs/v${at}` } },
+    }));
+    const { report, events } = await imported(t, statements);
+    assert.equal(events.length, 1100);
+    const actions = Object.entries(report.translated?.events ?? {});
+    assert.equal(actions.length, 1001);
+    assert.deepEqual(actions[0], ['other actions', 100]);
+  });
+
   it('that is a comment has its response as text', async (t) => {
     const result = { response: 'I think so.' };
     const said = ['replied', 'answered'].map((verb) => ({

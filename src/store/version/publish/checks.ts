@@ -5,6 +5,7 @@
  */
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
 import { AppError } from '../../../domain/app-error.ts';
+import { quoted } from '../../../domain/shortened-text.ts';
 import { REFERENCES, type Reference } from '../../references.ts';
 import type { StagedProblem } from '../../staging.ts';
 import type { Settings } from '../../store.ts';
@@ -120,7 +121,7 @@ async function checkUnique(connection: DuckDBConnection, name: UniqueName, repor
     );
     if (conflicts.length === 0) return;
     for (const [n, file, line, raw, id, value, holder] of conflicts) {
-      const reason = `"${value}" belongs to two ${name.kind}, ${holder} and ${id}; it must be unique`;
+      const reason = `${quoted(String(value))} belongs to two ${name.kind}, ${holder} and ${id}; it must be unique`;
       if (n === null || n === undefined) throw new AppError('settings-refused', `${name.field}: ${reason}.`);
       report(problem(file, line, name.field, reason, raw));
     }
