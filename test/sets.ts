@@ -57,6 +57,7 @@ export const SETS = {
     'test/layers.test.ts',
     'test/properties/{histories,imports,resident,unseen-changes}.test.ts',
     'test/pull/{characters,hostile,kept,pull}.test.ts',
+    'test/sync/hostile.test.ts',
     'test/render/{large-answers,parquet}.test.ts',
     'test/server/{cutting,excel,fuzz,parquet-shares,remote-parquet,time-slices}.test.ts',
     'test/server/traffic/shares.test.ts',

@@ -19,12 +19,24 @@ const DATE_TIME =
  * names a day that does not exist, or lies outside the years 1 to 9999.
  */
 export function parseInstant(text: string): number | undefined {
+  const dateTimeMs = parseDateTime(text);
+  if (dateTimeMs !== undefined || !/^-?\d{1,15}$/.test(text)) return dateTimeMs;
+  return withinYears(parseUnixTime(text));
+}
+
+/**
+ * Reads an ISO 8601 date-time with an offset, as every timestamp of the contract is. Otherwise like
+ * `parseInstant`.
+ */
+export function parseDateTime(text: string): number | undefined {
   // Fast path for the most common form. If the text has more bytes than characters, it is not ASCII
   // and not an instant.
   const plain = PLAIN_LENGTHS.includes(text.length) && SCRATCH.write(text) === text.length;
   const plainMs = plain ? readPlainInstant(SCRATCH, 0, text.length) : undefined;
-  if (plainMs !== undefined) return plainMs;
-  const value = /^-?\d{1,15}$/.test(text) ? parseUnixTime(text) : parseDateTime(text);
+  return plainMs ?? withinYears(parseAnyDateTime(text));
+}
+
+function withinYears(value: number | undefined): number | undefined {
   if (value === undefined || value < EARLIEST_INSTANT_MS || value > LATEST_INSTANT_MS) return undefined;
   return value;
 }
@@ -34,7 +46,7 @@ function parseUnixTime(text: string): number {
   return Math.abs(value) < SECONDS_BELOW ? value * 1000 : value;
 }
 
-function parseDateTime(text: string): number | undefined {
+function parseAnyDateTime(text: string): number | undefined {
   const match = DATE_TIME.exec(text);
   if (match === null) return undefined;
   const [, year, month, day, hour, minute, second = '0', fraction = '', , sign, offsetHour, offsetMinute] =
@@ -60,7 +72,7 @@ const ZERO = 48;
 
 /**
  * Reads the contract's form of an instant in UTC, with `+00:00` or `Z`, from bytes: the fast path
- * of `parseInstant`. Returns undefined for any other form too.
+ * of `parseDateTime`. Returns undefined for any other form too.
  */
 export function readPlainInstant(bytes: Uint8Array, from: number, to: number): number | undefined {
   const suffix = PLAIN_SUFFIXES[PLAIN_LENGTHS.indexOf(to - from)];

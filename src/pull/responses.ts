@@ -5,6 +5,10 @@
  * again.
  */
 import { createHash } from 'node:crypto';
+import { parseIdentifier } from '../domain/identifier.ts';
+import { parseDateTime } from '../domain/instant.ts';
+import { isSyncId, SYNC_ID_RULE } from '../domain/record-text.ts';
+import { quoted } from '../domain/shortened-text.ts';
 import { readObject } from '../ingest/fields/json.ts';
 import { Damage, Refusal } from '../ingest/fields/refusal.ts';
 import { readElements, readMembers } from '../ingest/input/json-array.ts';
@@ -40,6 +44,11 @@ export const readEvents = reading('its events', readElements, (text) => {
 });
 
 const SYNC_ID = /,\s*"sync_id"\s*:\s*"(?:[^"\\]|\\.)*"\s*\}$/;
+/**
+ * Characters at the end of an event that can contain its `sync_id`, even if each of its characters
+ * is an escape. The pattern would exceed the stack in a longer text.
+ */
+const SYNC_ID_END = 4096;
 
 /**
  * Each line consists of the id of the actor or of a forgotten user, a tab, and the event, if any.
@@ -52,17 +61,20 @@ export const readPage = reading('a page of its events', readLines, (line) => {
   const forgotten = event['forgotten'];
   if (forgotten !== undefined) return `${requireId(requireObject(event, 'forgotten'), 'user')}\t\n`;
   const syncId = event['sync_id'];
-  if (event['deleted'] === true) {
-    if (typeof syncId !== 'string') throw new Refusal('sync_id', 'must be text');
-    return `-\t${lineOf({ id: idOf(syncId), deleted: true })}`;
-  }
+  if (!isSyncId(syncId)) throw new Refusal('sync_id', SYNC_ID_RULE);
+  if (event['deleted'] === true) return `-\t${lineOf({ id: idOf(syncId), deleted: true })}`;
   const { actor } = checkEvent(event);
-  const end = SYNC_ID.exec(text)?.index;
-  if (typeof syncId !== 'string' || end === undefined)
-    throw new Refusal('sync_id', 'must be the last member, a text');
   // The last member: it takes precedence over an id that the event has of its own.
-  return `${actor}\t${onOneLine(text.slice(0, end))},"id":${idOf(syncId)}}\n`;
+  return `${actor}\t${onOneLine(beforeSyncId(text))},"id":${idOf(syncId)}}\n`;
 });
+
+/** The text of an event up to its last member. Throws `Refusal` if that is not the `sync_id`. */
+function beforeSyncId(text: string): string {
+  const from = Math.max(0, text.length - SYNC_ID_END);
+  const end = SYNC_ID.exec(text.slice(from))?.index;
+  if (end === undefined) throw new Refusal('sync_id', 'must be the last member');
+  return text.slice(0, from + end);
+}
 
 /** Points of one board; `boardId` comes from the server. */
 export function readPoints(boardId: string): ResponseReading {
@@ -128,7 +140,8 @@ function unfit(what: string, record: number, error: unknown): unknown {
   if (!(error instanceof Refusal)) return error;
   // The message of the JSON parser repeats its input.
   const reason = error.reason.startsWith('is not valid JSON') ? 'is not valid JSON' : error.reason;
-  const field = error.field === '' ? '' : `"${error.field}" `;
+  // The name of a member is text of the server, which can contain terminal escapes.
+  const field = error.field === '' ? '' : `${quoted(error.field)} `;
   return refused(`${what} do not match the API description (record ${record}: ${field}${reason})`);
 }
 
@@ -140,6 +153,9 @@ interface Named {
 function checkEvent(event: Item): Named {
   for (const name of ['type', 'action', 'timestamp']) {
     if (typeof event[name] !== 'string') throw new Refusal(name, 'must be text');
+  }
+  if (parseDateTime(String(event['timestamp'])) === undefined) {
+    throw new Refusal('timestamp', 'must be a date and time with an offset (ISO 8601), from year 1 to 9999');
   }
   const actor = checkPerson(event, 'actor');
   checkPerson(event, 'owner');
@@ -162,14 +178,11 @@ function requireObject(item: Item, name: string): Item {
   return value;
 }
 
-const LEAST = -(2n ** 63n);
-const MOST = 2n ** 63n - 1n;
-
 /** Returns the id in decimal digits. Throws `Refusal`. */
 function requireId(item: Item, name: string): string {
   const value = item[name];
-  const isId = typeof value === 'bigint' ? value >= LEAST && value <= MOST : Number.isSafeInteger(value);
-  if (!isId) throw new Refusal(name, 'must be an integer of 64 bits');
+  const isLarge = typeof value === 'bigint' && parseIdentifier(String(value)) !== undefined;
+  if (!isLarge && !Number.isSafeInteger(value)) throw new Refusal(name, 'must be an integer of 64 bits');
   return String(value);
 }
 

@@ -1,7 +1,10 @@
 /** From the elements of responses to rows of a copy. Throws `source-refused` for other records. */
 import { AppError } from '../domain/app-error.ts';
+import { parseIdentifier } from '../domain/identifier.ts';
+import { formatInstant, parseDateTime } from '../domain/instant.ts';
+import { isStorable } from '../domain/record-text.ts';
 import { EVENT_SECTIONS } from '../render/text/fields.ts';
-import { type ColumnType, type CopyCell, type CopyRow, type CopyTable, EVENTS } from './tables.ts';
+import { type CopyCell, type CopyColumn, type CopyRow, type CopyTable, EVENTS } from './tables.ts';
 
 type ElementFields = Readonly<Record<string, unknown>>;
 
@@ -41,12 +44,15 @@ export function listRow(table: CopyTable, element: unknown): CopyRow {
   return rowOf(table, (at) => fields[table.columns[at]!.name]);
 }
 
-function rowOf({ columns, key }: CopyTable, valueAt: (at: number) => unknown): CopyRow {
+function rowOf(table: CopyTable, valueAt: (at: number) => unknown): CopyRow {
+  const { columns, key } = table;
   const row: CopyCell[] = [];
   for (let at = 0; at < columns.length; at += 1) {
-    const { name, type } = columns[at]!;
-    const cell = cellOf(type, valueAt(at));
-    if (cell === null && key.includes(name)) throw otherRecords();
+    const column = columns[at]!;
+    const cell = cellOf(column, valueAt(at));
+    // An event without a time belongs to no month.
+    const isRequired = key.includes(column.name) || column.type === 'instant';
+    if (cell === undefined || (cell === null && isRequired)) throw otherRecords(table, column);
     row.push(cell);
   }
   return row;
@@ -57,38 +63,57 @@ function fieldsOf(value: unknown): ElementFields {
   throw otherRecords();
 }
 
-function cellOf(type: ColumnType, value: unknown): CopyCell {
-  if (value === undefined || value === null) return null;
-  if (isOfType(type, value)) return value;
-  // Identifiers are digits, other integers are numbers.
-  if (type === 'integer' && Number.isSafeInteger(value)) return String(value);
-  throw otherRecords();
-}
-
-/** Values by which a change set removes events. */
-export function valuesOf(type: ColumnType, values: readonly unknown[]): readonly string[] {
+/** Values by which a change set removes events: those of one column. */
+export function valuesOf(name: string, values: readonly unknown[]): readonly string[] {
+  const column = EVENTS.columns.find((one) => one.name === name)!;
   return values.map((value) => {
-    if (typeof value === 'string' && cellOf(type, value) !== null) return value;
-    throw otherRecords();
+    const cell = typeof value === 'string' ? cellOf(column, value) : undefined;
+    if (typeof cell === 'string') return cell;
+    throw otherRecords(EVENTS, column);
   });
 }
 
-function isOfType(type: ColumnType, value: unknown): value is string | readonly string[] {
-  if (type === 'texts') return Array.isArray(value) && value.every((text) => typeof text === 'string');
-  if (typeof value !== 'string') return false;
-  if (type === 'text') return true;
-  return type === 'integer' ? isInteger(value) : !Number.isNaN(Date.parse(value));
+/** In the form that all targets accept. Undefined for a value that the column cannot have. */
+function cellOf({ type, accepts = isStorable }: CopyColumn, value: unknown): CopyCell | undefined {
+  if (value === undefined || value === null) return null;
+  switch (type) {
+    case 'text':
+      return typeof value === 'string' && accepts(value) ? value : undefined;
+    case 'texts':
+      return isTexts(value) && value.every(accepts) ? value : undefined;
+    case 'integer':
+      return integerOf(value);
+    case 'instant':
+      return instantOf(value);
+  }
 }
 
-/** Whether it is an integer of 64 bits. */
-function isInteger(text: string): boolean {
-  if (/^-?\d{1,18}$/.test(text)) return true;
-  return /^-?\d{19}$/.test(text) && BigInt.asIntN(64, BigInt(text)) === BigInt(text);
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((text) => typeof text === 'string');
 }
 
-function otherRecords(): AppError {
+/** Identifiers are digits, other integers are numbers. */
+function integerOf(value: unknown): string | undefined {
+  if (Number.isSafeInteger(value)) return String(value);
+  if (typeof value !== 'string') return undefined;
+  return USUAL_INTEGER.test(value) ? value : parseIdentifier(value)?.toString();
+}
+
+function instantOf(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  const instantMs = parseDateTime(value);
+  if (instantMs === undefined) return undefined;
+  return USUAL_INSTANT.test(value) ? value : formatInstant(instantMs);
+}
+
+/** Values as Corkboard writes them, which stay as they are. Others take more time. */
+const USUAL_INTEGER = /^[1-9]\d{0,17}$/;
+const USUAL_INSTANT = /^[-\d]{10}T[:\d]{8}\.\d{3}\+00:00$/;
+
+function otherRecords(table?: CopyTable, column?: CopyColumn): AppError {
+  const where = table && column ? ` ("${column.name}" of ${table.name})` : '';
   return new AppError(
     'source-refused',
-    'The server sends records that are not those of Corkboard. Check the URL, and the versions of both.',
+    `The server sends records that are not those of Corkboard${where}. Check the URL, and the versions of both.`,
   );
 }

@@ -109,8 +109,8 @@ async function applyChanges(
       await copy.clear(EVENTS);
       Object.assign(counts, { startedAnew: true, events: 0, deletedEvents: 0, erasedUsers: 0 });
     }
-    await copy.remove(EVENTS, 'actor_id', valuesOf('integer', batch.forgotten));
-    await copy.remove(EVENTS, 'sync_id', valuesOf('text', batch.deleted));
+    await copy.remove(EVENTS, 'actor_id', valuesOf('actor_id', batch.forgotten));
+    await copy.remove(EVENTS, 'sync_id', valuesOf('sync_id', batch.deleted));
     await copy.put(EVENTS, lastOfEach(EVENTS, batch.events.map(eventRow)));
     counts.events += batch.events.length;
     counts.deletedEvents += batch.deleted.length;

@@ -4,6 +4,7 @@
  * of the server lacks are null. Points have those of the route for them (decision 93).
  */
 import { FIELD_NOTES } from '../domain/field-notes.ts';
+import { isStorable, isSyncId, LONGEST_EMAIL } from '../domain/record-text.ts';
 import { EVENT_SECTIONS, LIST_FIELDS, POINTS_FIELDS, POINTS_NUMBERS } from '../render/text/fields.ts';
 
 /** `integer` has 64 bits; `texts` is a list of texts. */
@@ -13,6 +14,8 @@ export interface CopyColumn {
   readonly name: string;
   readonly type: ColumnType;
   readonly note: string;
+  /** Whether a text can be in the column; absent: any that can be stored. */
+  readonly accepts?: (text: string) => boolean;
 }
 
 /** The tables that are read as a whole. */
@@ -28,7 +31,7 @@ export interface CopyTable<Name extends string = 'events' | CopyList> {
   readonly indexed: readonly string[];
 }
 
-/** Integers are decimal digits, instants ISO 8601. */
+/** Integers are decimal digits, instants ISO 8601 in UTC. */
 export type CopyCell = string | readonly string[] | null;
 
 /** In the order of the columns. */
@@ -42,7 +45,13 @@ const TYPES: Readonly<Record<string, ColumnType>> = {
 };
 
 function columnOf(prefix: string, field: string, notes: Readonly<Record<string, string>>): CopyColumn {
-  return { name: prefix + field, type: TYPES[field] ?? 'text', note: notes[field] ?? '' };
+  const column: CopyColumn = { name: prefix + field, type: TYPES[field] ?? 'text', note: notes[field] ?? '' };
+  // An index of PostgreSQL cannot have longer ones than a few thousand bytes.
+  return field === 'email' ? { ...column, accepts: isAddress } : column;
+}
+
+function isAddress(text: string): boolean {
+  return text.length <= LONGEST_EMAIL && isStorable(text);
 }
 
 const { event, person, organization, pin, board, user, points } = FIELD_NOTES;
@@ -53,7 +62,12 @@ export const EVENTS: CopyTable<'events'> = {
   note: 'What users have done, with the current names of users, boards and pins.',
   key: ['sync_id'],
   columns: [
-    { name: 'sync_id', type: 'text', note: 'Identifies the event, even if its other columns change.' },
+    {
+      name: 'sync_id',
+      type: 'text',
+      note: 'Identifies the event, even if its other columns change.',
+      accepts: isSyncId,
+    },
     ...EVENT_SECTIONS.flatMap(({ of, prefix, fields }) =>
       fields.map((field) => columnOf(prefix, field, SECTION_NOTES[of])),
     ),

@@ -46,6 +46,10 @@ function at(wanted: string, reply: Reply | string): (asked: Asked) => Reply | un
 }
 
 const INTEGER = /must be an integer of 64 bits/;
+const DATE_TIME = /"timestamp" must be a date and time with an offset/;
+const SYNC_ID = /"sync_id" must be text of 1 to 256 characters/;
+const timeOf = (time: string) => eventOf().replace('2024-01-01T00:00:00.000+00:00', time);
+const syncIdOf = (json: string) => `${eventOf(`,"sync_id":${json}`)}\n`;
 
 describe('a pull from an untrusted server', () => {
   const bodies: readonly (readonly [what: string, path: string, body: Reply['body'], reason: RegExp])[] = [
@@ -74,6 +78,10 @@ describe('a pull from an untrusted server', () => {
       `[${eventOf().replace('"board":', '"bored":')}]`,
       /"board" must be an object/,
     ],
+    ['a time in words', EVENTS, `[${timeOf('Dec 25, 1995 (x)')}]`, DATE_TIME],
+    ['a time before the first year', EVENTS, `[${timeOf('-000005-01-01T00:00:00.000Z')}]`, DATE_TIME],
+    ['a time after the last year', EVENTS, `[${timeOf('+012345-01-01T00:00:00.000Z')}]`, DATE_TIME],
+    ['a time as digits', EVENTS, `[${timeOf('1520874045567')}]`, DATE_TIME],
     ['JSON that is cut short', EVENTS, `[${eventOf()},{"type":"bo`, /not closed/],
     ['invalid JSON', EVENTS, '[{]}]', /is not valid JSON\)/],
     ['JSON a hundred thousand levels deep', BOARDS, `[${'['.repeat(1e5)}${']'.repeat(1e5)}]`, /record 1/],
@@ -132,13 +140,65 @@ describe('a pull from an untrusted server', () => {
       pageWith(endlessly('{"type":"', 'x'.repeat(10_000))),
       /larger than 3,000,000 bytes/,
     ],
-    ['an event without a sync_id', pageWith(`${eventOf()}\n`), /"sync_id" must be/],
+    ['an event without a sync_id', pageWith(`${eventOf()}\n`), SYNC_ID],
+    ['an empty sync_id', pageWith(syncIdOf('""')), SYNC_ID],
+    ['a sync_id of 257 characters', pageWith(syncIdOf(`"${'x'.repeat(257)}"`)), SYNC_ID],
+    ['a NUL character in a sync_id', pageWith(syncIdOf('"a\\u0000"')), SYNC_ID],
+    ['half of a surrogate pair in a sync_id', pageWith(syncIdOf('"\\ud800"')), SYNC_ID],
+    ['a deletion of an empty sync_id', pageWith('{"sync_id":"","deleted":true}\n'), SYNC_ID],
+    [
+      'a sync_id that is not the last member',
+      pageWith(eventOf(',"sync_id":"x","more":1')),
+      /"sync_id" must be the last member/,
+    ],
     ['a forgotten user whose id is a text', pageWith('{"forgotten":{"user":"../1"}}\n'), INTEGER],
     ['too many forgotten users', pageWith(forgotten(60)), /erased more than 50 users/],
     ['a line in a different encoding', pageWith(Buffer.from([0x7b, 0xff, 0x7d, 0x0a])), /UTF-8/],
   ];
   for (const [what, trick, reason] of pages)
     it(`is refused for ${what}`, () => assertRefused('tokens', trick, reason));
+
+  /** Nearly as long as a record may be. */
+  const megabytes = 15 * 1024 * 1024;
+  const long: readonly (readonly [what: string, body: string, reason: RegExp])[] = [
+    ['a sync_id of megabytes', syncIdOf(`"${'x'.repeat(megabytes)}"`), SYNC_ID],
+    ['a sync_id of escapes', syncIdOf(`"${'\\"'.repeat(megabytes / 2)}"`), SYNC_ID],
+    [
+      'a deletion of a sync_id of megabytes',
+      `{"sync_id":"${'x'.repeat(megabytes)}","deleted":true}\n`,
+      SYNC_ID,
+    ],
+    [
+      'a member with the name of the sync_id inside a different one',
+      eventOf(`,"more":{"a":1,"sync_id":"${'x'.repeat(megabytes)}"},"sync_id":"x","last":1`),
+      /"sync_id" must be the last member/,
+    ],
+    [
+      'a name of megabytes that is given twice',
+      syncIdOf('"x"').replace('{', `{"${'n'.repeat(7e6)}":1,"${'n'.repeat(7e6)}":2,`),
+      /"n{60}…" is given twice/,
+    ],
+    ['an id of millions of digits', syncIdOf('"x"').replace('"id":1', `"id":${'9'.repeat(8e6)}`), INTEGER],
+  ];
+  for (const [what, body, reason] of long) {
+    it(`is refused for ${what}, in one sentence`, async () => {
+      const mirror = await newMirror('tokens');
+      mirror.server.trick = pageWith(body);
+      await assert.rejects(mirror.lines({ limits: {} }), (error: Error & { code?: string }) => {
+        assert.equal(error.code, 'source-refused', error.stack?.slice(0, 2000));
+        assert.match(error.message, reason);
+        return error.message.length < 400;
+      });
+    });
+  }
+
+  it('accepts the longest sync_id, and a member of megabytes with its name inside a different one', async () => {
+    const mirror = await newMirror('tokens');
+    const more = `,"more":{"a":1,"sync_id":"${'x'.repeat(megabytes)}"}`;
+    const escapes = eventOf(`${more},"sync_id" : "${'\\u0041'.repeat(256)}" `);
+    mirror.server.trick = pageWith(`${escapes}\n`);
+    assert.deepEqual(await mirror.lines({ limits: {} }), HONEST);
+  });
 
   const wires: readonly (readonly [what: string, reply: Reply, reason: RegExp])[] = [
     ['a redirection', { status: 302, headers: { location: '/a/v1/elsewhere' }, body: '' }, /redirect/],

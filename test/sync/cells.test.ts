@@ -27,7 +27,7 @@ const person = fc.record({ id, email: text, name: text, role: text, class_role: 
 const pin = fc.record({ id, activity: text, title: text, tags: fc.array(text) }, { requiredKeys: [] });
 const event = fc.record(
   { type: text, action: text, timestamp: instant, actor: person, pin, board: fc.record({ id, title: text }) },
-  { requiredKeys: [] },
+  { requiredKeys: ['timestamp'] },
 );
 
 for (const kind of DATABASES) {

@@ -4,6 +4,7 @@
  */
 import { parseIdentifier } from '../../domain/identifier.ts';
 import { parseInstant } from '../../domain/instant.ts';
+import { LONGEST_EMAIL } from '../../domain/record-text.ts';
 import { quoted, shortened } from '../../domain/shortened-text.ts';
 import { parseShaped } from './json-shape.ts';
 import { Refusal } from './refusal.ts';
@@ -57,7 +58,7 @@ function readText(value: unknown, name: string, longest: number): string | undef
 
 function readEmail(value: unknown, name: string, isCell: boolean): string | undefined {
   if (value === '' && isCell) return undefined;
-  const address = readText(value, name, 320);
+  const address = readText(value, name, LONGEST_EMAIL);
   if (address === '') throw new Refusal(name, 'must not be empty');
   if (address !== undefined && (/\p{Cc}/u.test(address) || address !== address.trim())) {
     throw new Refusal(name, 'must not contain control characters, or begin or end with white space');

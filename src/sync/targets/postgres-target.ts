@@ -207,13 +207,11 @@ function putSql(table: CopyTable): string {
 }
 
 function valuesOf({ columns }: CopyTable, rows: readonly CopyRow[]): (string | null)[][] {
-  return columns.map((_, at) => rows.map((row) => storable(row[at] ?? null)));
+  return columns.map((_, at) => rows.map((row) => parameterOf(row[at] ?? null)));
 }
 
-/** PostgreSQL has no character with the code 0 in texts. */
-function storable(cell: CopyCell): string | null {
-  const text = typeof cell === 'string' || cell === null ? cell : arrayText(cell);
-  return text?.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text;
+function parameterOf(cell: CopyCell): string | null {
+  return typeof cell === 'string' || cell === null ? cell : arrayText(cell);
 }
 
 /** The texts as PostgreSQL writes an array. */
