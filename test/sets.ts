@@ -28,7 +28,7 @@ export const SETS = {
   /** Killed processes, several processes at once, and servers that fail. */
   failures: [
     'test/cli/{admin,full-disk,killed-remove,killed-rename,killed-restore,processes}.test.ts',
-    'test/cli/{serve,shared-log,temporary-files,walks,workers}.test.ts',
+    'test/cli/{read-only,serve,shared-log,temporary-files,walks,workers}.test.ts',
     'test/import/*.test.ts',
     'test/organization-folders.test.ts',
     'test/{pull,sync}/kill.test.ts',

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import { AppError } from '../domain/app-error.ts';
-import { inTransaction, openPrivateDatabase, removeRemains } from '../system/private-database.ts';
+import { inTransaction, PrivateDatabase, removeRemains } from '../system/private-database.ts';
 import {
   acceptRow,
   addSeals,
@@ -100,30 +100,25 @@ export function openSqliteKeyRows(dataDir: string): KeyRows {
   return new SqliteKeyRows(dataDir);
 }
 
+/** A statement and its connection. */
+interface Prepared {
+  readonly database: DatabaseSync;
+  readonly statement: StatementSync;
+}
+
 class SqliteKeyRows implements KeyRows {
-  readonly #database: DatabaseSync;
-  // A separate connection that waits neither for locks nor for the disk: recording a use must not
-  // delay a request.
-  readonly #uses: DatabaseSync;
-  readonly #selectKey: StatementSync;
-  readonly #selectDataVersion: StatementSync;
-  readonly #updateUse: StatementSync;
+  readonly #database: PrivateDatabase;
+  readonly #path: string;
+  #uses: Prepared | undefined;
+  #selectKey: Prepared | undefined;
   #asking: Promise<unknown> | undefined;
 
   constructor(dataDir: string) {
-    this.#database = openPrivateDatabase(dataDir, FILE);
-    defineSeals(this.#database, SEALED);
-    prepareSchema(this.#database);
-    this.#selectKey = this.#database.prepare(selectKey(sealCheck(SEALED)));
-    // A number that changes whenever a different connection changes the file. Several times cheaper
-    // than reading a row.
-    this.#selectDataVersion = this.#database.prepare('PRAGMA data_version');
-    this.#uses = new DatabaseSync(join(dataDir, FILE), { timeout: 0 });
-    defineSeals(this.#uses, SEALED);
-    this.#uses.exec('PRAGMA synchronous = NORMAL');
-    this.#updateUse = this.#uses.prepare(
-      'UPDATE keys SET last_used_ms = :now WHERE id = :id AND coalesce(last_used_ms <= :before, true)',
-    );
+    this.#database = new PrivateDatabase(dataDir, FILE, (connection) => {
+      defineSeals(connection, SEALED);
+      prepareSchema(connection);
+    });
+    this.#path = join(dataDir, FILE);
   }
 
   /**
@@ -133,92 +128,125 @@ class SqliteKeyRows implements KeyRows {
   version(): Promise<unknown> {
     this.#asking ??= setImmediate().then(() => {
       this.#asking = undefined;
-      return this.#selectDataVersion.get()?.['data_version'];
+      return this.#database.version();
     });
     return this.#asking;
   }
 
   async row(id: string): Promise<KeyRow | undefined> {
-    return this.#row(id);
+    return this.#database.use((database) => this.#row(database, id));
   }
 
   async all(organization: string | undefined): Promise<readonly KeyRow[]> {
-    return this.#database
-      .prepare(selectKeys(sealCheck(SEALED)))
-      .all(organization ?? null)
-      .map(readNamed);
+    const select = selectKeys(sealCheck(SEALED));
+    return this.#database.use((database) =>
+      database
+        .prepare(select)
+        .all(organization ?? null)
+        .map(readNamed),
+    );
   }
 
   async insert(row: KeyRow): Promise<void> {
-    this.#insert(row);
+    this.#database.use((database) => insert(database, row));
   }
 
   async revoke(id: string, nowMs: number): Promise<KeyRow | undefined> {
-    inTransaction(this.#database, () => {
-      this.#database.prepare(REVOKE_KEY).run(nowMs, id);
-      // A damaged key must be revocable; afterwards it gives access to nothing.
-      this.#database.prepare(acceptRow(SEALED, '?')).run(id);
+    return this.#database.use((database) => {
+      inTransaction(database, () => {
+        database.prepare(REVOKE_KEY).run(nowMs, id);
+        // A damaged key must be revocable; afterwards it gives access to nothing.
+        database.prepare(acceptRow(SEALED, '?')).run(id);
+      });
+      return this.#row(database, id);
     });
-    return this.#row(id);
   }
 
   async configure(id: string, change: (old: KeyRow | undefined) => KeyRow): Promise<void> {
-    inTransaction(this.#database, () => {
-      const cells = configuredCells(change(this.#row(id)));
-      this.#database.prepare(CONFIGURE_KEY).run(...cells.map(boundValue), id);
+    this.#change((database) => {
+      const cells = configuredCells(change(this.#row(database, id)));
+      database.prepare(CONFIGURE_KEY).run(...cells.map(boundValue), id);
     });
   }
 
   async rename(organization: string, newName: string): Promise<void> {
-    this.#database.prepare(RENAME_KEYS).run(newName, organization);
+    this.#database.use((database) => database.prepare(RENAME_KEYS).run(newName, organization));
   }
 
   async remove(organization: string): Promise<void> {
-    this.#database.prepare(REMOVE_KEYS).run(organization);
+    this.#database.use((database) => database.prepare(REMOVE_KEYS).run(organization));
   }
 
   async purge(): Promise<boolean> {
-    return removeRemains(this.#database);
+    return this.#database.use(removeRemains);
   }
 
   async replace(id: string, succeed: (old: KeyRow | undefined) => Replacement): Promise<void> {
-    inTransaction(this.#database, () => {
-      const { successor, retiresMs } = succeed(this.#row(id));
-      this.#insert(successor);
-      this.#database.prepare(RETIRE_KEY).run(retiresMs, successor.id, id);
+    this.#change((database) => {
+      const { successor, retiresMs } = succeed(this.#row(database, id));
+      insert(database, successor);
+      database.prepare(RETIRE_KEY).run(retiresMs, successor.id, id);
     });
   }
 
   async take(rows: readonly KeyRow[]): Promise<void> {
-    inTransaction(this.#database, () => {
-      for (const row of rows) this.#insert(row, TAKE_KEY);
+    this.#change((database) => {
+      for (const row of rows) insert(database, row, TAKE_KEY);
     });
   }
 
   async findDamage(): Promise<readonly string[]> {
-    return findDamage(this.#database, SEALED);
+    return this.#database.use((database) => findDamage(database, SEALED));
   }
 
   noteUse(id: string, now: number, before: number): void {
+    if (this.#database.isReadOnly) return;
     try {
-      this.#updateUse.run({ now, id, before });
+      this.#uses ??= openUses(this.#path);
+      this.#uses.statement.run({ now, id, before });
     } catch {
-      // Locked or read-only: the request continues without the record.
+      // Locked, or a full disk: the request continues without the record.
     }
   }
 
   async close(): Promise<void> {
-    this.#uses.close();
+    this.#uses?.database.close();
     this.#database.close();
   }
 
-  #row(id: string): KeyRow | undefined {
-    const row = this.#selectKey.get(id);
-    return row && readNamed(row);
+  #change(change: (database: DatabaseSync) => void): void {
+    this.#database.use((database) => inTransaction(database, () => change(database)));
   }
 
-  #insert(row: KeyRow, statement = INSERT_KEY): void {
-    this.#database.prepare(statement).run(...rowCells(row).map(boundValue));
+  #row(database: DatabaseSync, id: string): KeyRow | undefined {
+    if (this.#selectKey?.database !== database) {
+      this.#selectKey = { database, statement: database.prepare(selectKey(sealCheck(SEALED))) };
+    }
+    const row = this.#selectKey.statement.get(id);
+    return row && readNamed(row);
+  }
+}
+
+function insert(database: DatabaseSync, row: KeyRow, statement = INSERT_KEY): void {
+  database.prepare(statement).run(...rowCells(row).map(boundValue));
+}
+
+/**
+ * A separate connection that waits neither for locks nor for the disk: recording a use must not
+ * delay a request.
+ */
+function openUses(path: string): Prepared {
+  const database = new DatabaseSync(path, { timeout: 0 });
+  try {
+    defineSeals(database, SEALED);
+    database.exec('PRAGMA synchronous = NORMAL');
+    const statement = database.prepare(
+      'UPDATE keys SET last_used_ms = :now WHERE id = :id AND coalesce(last_used_ms <= :before, true)',
+    );
+    return { database, statement };
+  } catch (error) {
+    database.close();
+    throw error;
   }
 }
 

@@ -10,7 +10,13 @@ import { type CheckFinding, reasonOf } from '../../store/files/check-report.ts';
 import { removeFoldersOnSignals } from '../../system/temporary-folder.ts';
 import { hasFlippedUnusedBit } from '../../system/unused-space.ts';
 import { isLogDamaged } from '../../system/write-ahead-log.ts';
-import { type AuditFolderOption, accessFolder, auditFolderOption, withTrail } from '../process/audit.ts';
+import {
+  type AuditFolderOption,
+  accessFolder,
+  auditFolderOption,
+  isReadOnlyPlace,
+  withTrail,
+} from '../process/audit.ts';
 import {
   type DataPlace,
   hasStorage,
@@ -27,6 +33,9 @@ interface CheckOptions extends StorageOptions, JsonOption, AuditFolderOption {
   readonly organization?: readonly string[];
   readonly backup?: string;
 }
+
+const READ_ONLY =
+  'The data folder can only be read, so files that interrupted commands have left were not looked for.';
 
 type OnFinding = (level: CheckFinding['level'], message: string) => void;
 
@@ -62,6 +71,7 @@ async function checkData(options: CheckOptions): Promise<void> {
     }
     if (options.database) await checkDatabase(options.database, add);
     else await checkFolder(options.data, add);
+    if (isReadOnlyPlace(options)) add('note', READ_ONLY);
     checked = await opened(add, () =>
       withPlace(options, true, (place) => checkPlace(place, options.organization, add, onFinding)),
     );

@@ -9,7 +9,12 @@ import type { RateLimit } from '../../keys/keyring.ts';
 import type { AdminServer } from '../../server/admin.ts';
 import { LIMIT_NAMES, LIMITS, type Limits, renderDefault } from '../../server/limits/limits.ts';
 import type { RunningServer, ServerOptions } from '../../server/start.ts';
-import { type AuditFolderOption, auditFolderOption, requireAccessFolder } from '../process/audit.ts';
+import {
+  type AuditFolderOption,
+  auditFolderOption,
+  isReadOnlyPlace,
+  requireAccessFolder,
+} from '../process/audit.ts';
 import { keepRoom } from '../process/full-disk.ts';
 import { openSharedLog } from '../process/shared-log.ts';
 import {
@@ -58,6 +63,8 @@ interface ServeOptions extends ListenOptions, AuditFolderOption {
 
 /** How long a request waits for data from the shared store before the client must try again. */
 const PATIENCE_MS = 8_000;
+const READ_ONLY =
+  'corkboard: The data folder can only be read. It is served, but no use of a key, no memory image and, without --audit-folder, no access record is written. Restart the server when the folder can be written.';
 /** Exist only in the build; a server that runs from `src/` shows plain pages. */
 const CONSOLE_FOLDER = join(import.meta.dirname, '../../console');
 const DOCUMENTS_FOLDER = join(import.meta.dirname, '../../docs');
@@ -201,7 +208,8 @@ async function serveData(options: ServeOptions): Promise<void> {
   if (cluster.isWorker) {
     return runAsWorker((untilStopped) => serveHere(options, ({ address }) => untilStopped(address)));
   }
-  if (options.auditAccess) await requireAccessFolder(options);
+  await accessFolderOf(options);
+  if (isReadOnlyPlace(options)) remark(READ_ONLY);
   keepRoom(options);
   const untilSignal = (server: RunningServer) => runUntilSignal(options, server);
   if (options.workers === 1) return serveHere(options, untilSignal);
@@ -233,7 +241,7 @@ async function serveHere(
           corsOrigins: options.corsOrigin,
           trustedProxies: options.trustProxy,
           metricsOrganizations: options.metricsOrganizations,
-          accessFolder: options.auditAccess ? await requireAccessFolder(options) : undefined,
+          accessFolder: await accessFolderOf(options),
           hasAdmin: options.adminPort !== undefined,
           showsVersion: options.versionHeader,
         });
@@ -242,6 +250,12 @@ async function serveHere(
       }),
     PATIENCE_MS,
   );
+}
+
+/** Absent without `--audit-access`, or if the data folder can only be read. */
+async function accessFolderOf(options: ServeOptions): Promise<string | undefined> {
+  if (!options.auditAccess || (isReadOnlyPlace(options) && !options.auditFolder)) return undefined;
+  return await requireAccessFolder(options);
 }
 
 /** Starts a server; throws a readable `settings-refused` if it cannot listen on the address. */

@@ -10,6 +10,7 @@ import { type DescribedChange, describeKeyChange, describeStoreChange } from '..
 import { AppError } from '../../domain/app-error.ts';
 import type { StoredKeyring } from '../../keys/stored-keyring.ts';
 import type { VersionStore } from '../../store/files/version-store.ts';
+import { isReadOnly } from '../../system/read-only.ts';
 import { concealSecrets, remark } from '../terminal/output.ts';
 import { setting } from '../terminal/setting.ts';
 import { openMigrated } from './database.ts';
@@ -27,12 +28,15 @@ export interface AuditPlace {
 }
 
 let command = 'corkboard';
+/** Whether the command has said that it is not recorded. */
+let isSaid = false;
 
 /** The command that runs from now on: the last words that the records of its changes show. */
 export function beginCommand(action: Command): void {
   const words: string[] = [];
   for (let at: Command | null = action; at?.parent; at = at.parent) words.unshift(at.name());
   command = words.join(' ') || action.name();
+  isSaid = false;
 }
 
 export function recordChanges(place: AuditPlace, store: VersionStore): void {
@@ -43,9 +47,23 @@ export function recordKeyChanges(place: AuditPlace, keyring: StoredKeyring): voi
   keyring.observe(async (change) => record(place, describeKeyChange(change)));
 }
 
-/** Records what a command has done that its store does not report. */
+/**
+ * Records what a command has done that its store does not report. If the data folder can only be
+ * read, the command says once that there is no record.
+ */
 export async function recordAct(place: AuditPlace, act: DescribedChange): Promise<void> {
-  await record(place, act);
+  if (!isReadOnlyPlace(place)) return await record(place, act);
+  if (!isSaid) {
+    remark(
+      'corkboard: The data folder can only be read, so its audit has no record of this command. Write it down elsewhere.',
+    );
+  }
+  isSaid = true;
+}
+
+/** Whether the storage is a data folder that can only be read. */
+export function isReadOnlyPlace({ data, database }: AuditPlace): boolean {
+  return !database && isReadOnly(data);
 }
 
 /** Opens the records of administration of a storage that exists. */

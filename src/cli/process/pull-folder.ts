@@ -9,12 +9,14 @@ import { dirname, join } from 'node:path';
 import { checkOrganizationName } from '../../store/organization-name.ts';
 import type { PublicationOptions } from '../../store/store.ts';
 import { namesIn, readIfExists } from '../../system/if-exists.ts';
+import { refuseReadOnly } from '../../system/read-only.ts';
 
 const OWNER = /^\.(.+)\.owner$/;
 
 /**
  * Throws `organization-busy` if a different command uses the folder for longer than
- * `options.waitMs`, and `organization-malformed`.
+ * `options.waitMs`, `organization-malformed`, and `settings-refused` if the data folder can only be
+ * read.
  */
 async function withPullFolder<T>(
   data: string,
@@ -22,6 +24,7 @@ async function withPullFolder<T>(
   options: PublicationOptions,
   use: (folder: string) => Promise<T>,
 ): Promise<T> {
+  refuseReadOnly(data);
   const { folder, lock, owner } = placesOf(data, organization);
   // Earlier versions of Corkboard had a lock file `<organization>.lock`. A different organization
   // can have that name for its folder.

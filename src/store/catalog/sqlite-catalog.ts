@@ -4,7 +4,7 @@
  */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { AppError } from '../../domain/app-error.ts';
-import { inTransaction, openPrivateDatabase, removeRemains } from '../../system/private-database.ts';
+import { inTransaction, PrivateDatabase, removeRemains } from '../../system/private-database.ts';
 import {
   acceptRow,
   addSeals,
@@ -94,9 +94,10 @@ const LATER_TABLES = { former_names: FORMER_NAMES, audit_head: AUDIT_HEAD };
  * Opens the catalog of a data folder, and creates both if there is none. Throws `data-unreadable`.
  */
 export function openSqliteCatalog(dataFolder: string): SqliteCatalog {
-  const database = openPrivateDatabase(dataFolder, FILE);
-  defineSeals(database, SEALED);
-  prepareSchema(database);
+  const database = new PrivateDatabase(dataFolder, FILE, (connection) => {
+    defineSeals(connection, SEALED);
+    prepareSchema(connection);
+  });
   return new SqliteCatalog(new SqliteFile(database));
 }
 
@@ -330,43 +331,34 @@ async function refuseFormer(transaction: CatalogStatements, name: string, own?: 
 
 /** A file has one connection with one transaction at a time, so calls are queued. */
 class SqliteFile implements CatalogStatements {
-  readonly #database: DatabaseSync;
+  readonly #database: PrivateDatabase;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(database: DatabaseSync) {
+  constructor(database: PrivateDatabase) {
     this.#database = database;
   }
 
   rows(sql: string, parameters: readonly ColumnValue[] = []): Promise<ColumnValue[][]> {
-    return this.#inTurn(async () => this.#ask(sql, parameters));
+    return this.#inTurn(async () => this.#database.use((database) => ask(database, sql, parameters)));
   }
 
   /** Runs `change` in a transaction. */
   transact<T>(change: (transaction: CatalogStatements) => Promise<T>): Promise<T> {
     return this.#inTurn(async () => {
-      // The default BEGIN would fail instead of waiting if a different process has written since.
-      this.#database.exec('BEGIN IMMEDIATE');
       try {
-        const asking = {
-          rows: async (sql: string, values: readonly ColumnValue[] = []) => this.#ask(sql, values),
-        };
-        const result = await change(asking);
-        this.#database.exec('COMMIT');
-        return result;
+        return await this.#database.use((database) => transact(database, change));
       } catch (error) {
-        // A full disk has ended the transaction already; a failing ROLLBACK would hide the reason.
-        if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
-        throw error;
+        throw this.#database.explain(error);
       }
     });
   }
 
   purge(): Promise<boolean> {
-    return this.#inTurn(async () => removeRemains(this.#database));
+    return this.#inTurn(async () => this.#database.use(removeRemains));
   }
 
   findDamage(): readonly string[] {
-    return findDamage(this.#database, SEALED);
+    return this.#database.use((database) => findDamage(database, SEALED));
   }
 
   close(): void {
@@ -378,14 +370,34 @@ class SqliteFile implements CatalogStatements {
     this.#last = result.catch(() => undefined);
     return result;
   }
+}
 
-  #ask(sql: string, parameters: readonly ColumnValue[]): ColumnValue[][] {
-    const statement = this.#database.prepare(sql);
-    statement.setReadBigInts(true);
-    statement.setReturnArrays(true);
-    const named = Object.fromEntries(parameters.map((value, index) => [`$${index + 1}`, bound(value)]));
-    return statement.all(named) as unknown as ColumnValue[][];
+async function transact<T>(
+  database: DatabaseSync,
+  change: (transaction: CatalogStatements) => Promise<T>,
+): Promise<T> {
+  // The default BEGIN would fail instead of waiting if a different process has written since.
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    const transaction = {
+      rows: async (sql: string, values: readonly ColumnValue[] = []) => ask(database, sql, values),
+    };
+    const result = await change(transaction);
+    database.exec('COMMIT');
+    return result;
+  } catch (error) {
+    // A full disk has ended the transaction already; a failing ROLLBACK would hide the reason.
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw error;
   }
+}
+
+function ask(database: DatabaseSync, sql: string, parameters: readonly ColumnValue[]): ColumnValue[][] {
+  const statement = database.prepare(sql);
+  statement.setReadBigInts(true);
+  statement.setReturnArrays(true);
+  const named = Object.fromEntries(parameters.map((value, index) => [`$${index + 1}`, bound(value)]));
+  return statement.all(named) as unknown as ColumnValue[][];
 }
 
 /** SQLite has no booleans. */

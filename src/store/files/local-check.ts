@@ -7,15 +7,15 @@ import { type CheckReport, reasonOf } from './check-report.ts';
 import { lockFile } from './file-lock.ts';
 import type { VersionFolder } from './version-folder.ts';
 
-/** `lock`: the path of the publication lock. */
+/** `lock`: the path of the publication lock; absent if the folder can only be read. */
 export async function checkLocalFiles(
   versions: VersionFolder,
   { name, publication, version }: CatalogEntry,
-  lock: string,
+  lock: string | undefined,
   report: CheckReport,
 ): Promise<void> {
   try {
-    await reportLeftOvers(versions, publication, lock, report);
+    if (lock !== undefined) await reportLeftOvers(versions, publication, lock, report);
     if (publication === undefined) return;
     const earlier = await versions.before(publication);
     await checkFile(versions, publication, { version, remedy: restoring(name) }, report);

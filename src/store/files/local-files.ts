@@ -7,6 +7,8 @@ import { copyFile, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../../domain/app-error.ts';
 import { organizationFolder } from '../../system/organization-folders.ts';
+import { isReadOnly, refuseReadOnly } from '../../system/read-only.ts';
+import { openTemporaryFolder, type TemporaryFolder } from '../../system/temporary-folder.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { Copy, SqliteCatalog } from '../catalog/sqlite-catalog.ts';
 import {
@@ -54,12 +56,16 @@ export class LocalFiles implements VersionFiles {
   readonly #dataFolder: string;
   readonly #catalog: SqliteCatalog;
   readonly #leastSpareBytes: number;
+  readonly #isReadOnly: boolean;
+  /** For data that DuckDB spills, if the data folder can only be read. */
+  #spilling: TemporaryFolder | undefined;
 
   /** `leastSpareBytes`: size of a version from which on it has a spare. */
   constructor(dataFolder: string, catalog: SqliteCatalog, leastSpareBytes = LEAST_SPARE_BYTES) {
     this.#dataFolder = dataFolder;
     this.#catalog = catalog;
     this.#leastSpareBytes = leastSpareBytes;
+    this.#isReadOnly = isReadOnly(dataFolder);
   }
 
   async current({ name, publication }: CatalogEntry): Promise<VersionFile | undefined> {
@@ -261,6 +267,8 @@ export class LocalFiles implements VersionFiles {
   async #strayFolders(names: readonly string[]): Promise<readonly StrayFolder[]> {
     const known = new Set(names);
     const strays: StrayFolder[] = [];
+    // Without a lock, the folder of a new organization would be one of them.
+    if (this.#isReadOnly) return [];
     for (const name of await readdir(join(this.#dataFolder, 'organizations')).catch(() => [])) {
       if (known.has(name)) continue;
       // A command that creates the organization holds the lock.
@@ -287,10 +295,13 @@ export class LocalFiles implements VersionFiles {
   }
 
   async check(entry: CatalogEntry, report: CheckReport): Promise<void> {
-    await checkLocalFiles(this.#versions(entry.name), entry, this.#lockPath(entry.name), report);
+    const lock = this.#isReadOnly ? undefined : this.#lockPath(entry.name);
+    await checkLocalFiles(this.#versions(entry.name), entry, lock, report);
   }
 
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    this.#spilling?.[Symbol.dispose]();
+  }
 
   /** Copies a file. The copy is not visible before it is in the catalog. */
   async #stage({ entry, file }: Original, options: AdoptOptions): Promise<StoredCopy> {
@@ -378,7 +389,9 @@ export class LocalFiles implements VersionFiles {
   }
 
   #versions(name: string): VersionFolder {
-    return new VersionFolder(organizationFolder(this.#dataFolder, name), this.#leastSpareBytes);
+    if (this.#isReadOnly) this.#spilling ??= openTemporaryFolder();
+    const folder = organizationFolder(this.#dataFolder, name);
+    return new VersionFolder(folder, this.#leastSpareBytes, this.#spilling?.path);
   }
 
   async #lock(name: string, options: PublicationOptions): Promise<() => void> {
@@ -390,6 +403,7 @@ export class LocalFiles implements VersionFiles {
 
   /** Absent if a different command has deleted the folder while this one waited. */
   async #tryToLock(name: string, options: PublicationOptions): Promise<(() => void) | undefined> {
+    refuseReadOnly(this.#dataFolder);
     await mkdir(organizationFolder(this.#dataFolder, name), { recursive: true, mode: 0o700 });
     try {
       return await lockFile(this.#lockPath(name), options);

@@ -44,14 +44,17 @@ const SPILLED = /^reading-(?:(\d+)-)?.*\.tmp$/;
 
 export class VersionFolder {
   readonly #folder: string;
+  readonly #spillingFolder: string;
   readonly #spare: SpareVersion;
   /** The version from which the next one is built. */
   #copied: number | undefined;
   /** Whether the file system clones files; then no spare is needed. */
   #isCloned = false;
 
-  constructor(organizationFolder: string, leastSpareBytes: number) {
+  /** `spillingFolder`: where DuckDB can spill data; absent: beside the versions. */
+  constructor(organizationFolder: string, leastSpareBytes: number, spillingFolder?: string) {
     this.#folder = join(organizationFolder, 'generations');
+    this.#spillingFolder = spillingFolder ?? this.#folder;
     this.#spare = new SpareVersion(this.#folder, leastSpareBytes);
   }
 
@@ -86,7 +89,7 @@ export class VersionFolder {
    * their files.
    */
   spillFolder(purpose: string): string {
-    return join(this.#folder, `${purpose}-${randomUUID()}.tmp`);
+    return join(this.#spillingFolder, `${purpose}-${randomUUID()}.tmp`);
   }
 
   get building(): string {
