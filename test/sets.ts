@@ -85,7 +85,7 @@ export const SETS = {
     'test/properties/{attention,insight-tables,insights,lms-splits,paging,parquet,points,points-rows,pull,ranges,redaction,scope}.test.ts',
     'test/render/events.test.ts',
     'test/server/{access-audit,answers,byte-ranges,bodies/body,bodies/compression,caching}.test.ts',
-    'test/server/{damaged-versions,empty-organization,kept-bodies,parquet}.test.ts',
+    'test/server/{damaged-entries,damaged-versions,empty-organization,kept-bodies,parquet}.test.ts',
     'test/server/{preconditions,responses/buffer-pool,responses/live}.test.ts',
     'test/server/routes/{data-dictionary,insights}.test.ts',
     'test/server/{traffic/connection,user-points-key}.test.ts',

@@ -91,6 +91,8 @@ export interface KeyRows {
    * What is wrong with the stored rows, one line each. A database verifies its rows itself: absent.
    */
   findDamage?(): Promise<readonly string[]>;
+  /** Throws `data-unreadable` if a row that was not found may exist. Absent like `findDamage`. */
+  confirmAbsence?(): Promise<void>;
   /** Records a use unless one after `beforeMs` is recorded. Never throws and never blocks. */
   noteUse(id: string, nowMs: number, beforeMs: number): void;
   close(): Promise<void>;

@@ -13,7 +13,7 @@ import {
   addSeals,
   defineSeals,
   extendSeals,
-  findDamage,
+  refuseChangedSchema,
   type SealedTable,
   sealCheck,
   sealSchema,
@@ -114,10 +114,7 @@ class SqliteKeyRows implements KeyRows {
   #asking: Promise<unknown> | undefined;
 
   constructor(dataDir: string) {
-    this.#database = new PrivateDatabase(dataDir, FILE, (connection) => {
-      defineSeals(connection, SEALED);
-      prepareSchema(connection);
-    });
+    this.#database = new PrivateDatabase(dataDir, SEALED, prepareSchema);
     this.#path = join(dataDir, FILE);
   }
 
@@ -196,7 +193,11 @@ class SqliteKeyRows implements KeyRows {
   }
 
   async findDamage(): Promise<readonly string[]> {
-    return this.#database.use((database) => findDamage(database, SEALED));
+    return await this.#database.findDamage();
+  }
+
+  async confirmAbsence(): Promise<void> {
+    await this.#database.confirmAbsence();
   }
 
   noteUse(id: string, now: number, before: number): void {
@@ -252,25 +253,27 @@ function openUses(path: string): Prepared {
 
 /**
  * Runs the migrations that the file lacks. Throws `data-unreadable` if a newer version of Corkboard
- * wrote it.
+ * wrote it, or the disk has changed it.
  */
 function prepareSchema(database: DatabaseSync): void {
   const done = () => Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
-  if (done() === STEPS.length) return;
-  if (done() > STEPS.length) {
-    throw new AppError('data-unreadable', 'The keys were written by a newer Corkboard. Use that version.');
+  if (done() !== STEPS.length) {
+    inTransaction(database, () => {
+      refuseChangedSchema(database, FILE);
+      // Read again, because a different process may have run them before this one got the lock.
+      if (done() > STEPS.length) {
+        throw new AppError(
+          'data-unreadable',
+          'The keys were written by a newer Corkboard. Use that version.',
+        );
+      }
+      for (const step of STEPS.slice(done())) database.exec(step);
+      database.exec(`PRAGMA user_version = ${STEPS.length}`);
+      sealSchema(database);
+    });
   }
-  database.exec('BEGIN IMMEDIATE');
-  try {
-    // Read again, because a different process may have run them before this one got the lock.
-    for (const step of STEPS.slice(done())) database.exec(step);
-    database.exec(`PRAGMA user_version = ${STEPS.length}`);
-    sealSchema(database);
-    database.exec('COMMIT');
-  } catch (error) {
-    database.exec('ROLLBACK');
-    throw error;
-  }
+  // Fails now if names have changed.
+  database.prepare(selectKey('seal'));
 }
 
 /** SQLite has no booleans. */

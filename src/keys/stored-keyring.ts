@@ -174,6 +174,7 @@ export class StoredKeyring implements Keyring {
     const emptied = this.#emptied;
     const parts = parseKey(key);
     const row = parts && (await this.#rows.row(parts.id));
+    if (parts !== undefined && row === undefined) await this.#rows.confirmAbsence?.();
     // Compared in constant time, even without such a key, so that the duration reveals nothing.
     const matches = timingSafeEqual(digestKey(key), row?.digest ?? NO_DIGEST);
     if (row === undefined || !matches) {

@@ -51,6 +51,7 @@ import { prepareConnections, refuseConnection } from './traffic/connection.ts';
 import { createRateLimiter } from './traffic/rate-limit.ts';
 import { openShares } from './traffic/shares.ts';
 import { type DatasetNews, Datasets } from './versions/datasets.ts';
+import { isUnreadable } from './versions/failure.ts';
 import { Impaired } from './versions/impaired.ts';
 import { refuseRecalled } from './versions/replaced-versions.ts';
 
@@ -129,6 +130,15 @@ export function buildApp(options: AppOptions): App {
     if (news.type === 'dataset-opened') live.tell(news.organization);
   }
 
+  /** Damaged keys are reported once. */
+  function noteDamage(error: unknown): never {
+    if (isUnreadable(error) && !impaired.keys) {
+      impaired.keys = true;
+      observe({ type: 'keys-unreadable', error });
+    }
+    throw error;
+  }
+
   async function admit(request: FastifyRequest, reply: FastifyReply) {
     watchRequest(request, reply, observe, metrics, trustedProxies);
     const keyed = isKeyed(request.visit.target, published);
@@ -137,7 +147,7 @@ export function buildApp(options: AppOptions): App {
     allowOrigin(request, reply, corsOrigins);
     if (isPreflight(request, corsOrigins)) return sendPreflight(reply);
     if (keyed) {
-      request.visit.key = await authenticate(request, keyring);
+      request.visit.key = await authenticate(request, keyring).catch(noteDamage);
       shares.connections.claim(request.raw.socket, request.visit.key);
       await limitRate(request.visit.key, reply);
     }
@@ -237,7 +247,7 @@ export function buildApp(options: AppOptions): App {
   addSite(app, published, options);
   const operation: Operation = {
     liveness: async () => ALIVE,
-    readiness: () => readinessOf(store, impaired, stopping),
+    readiness: () => readinessOf(store, keyring, impaired, stopping),
     metrics: metrics.render,
   };
   addHealthRoutes(app, operation);

@@ -143,6 +143,10 @@ class ResidentStore implements Store {
     return await this.#store.organizations();
   }
 
+  async countPublished(): Promise<number> {
+    return await this.#store.countPublished();
+  }
+
   async organization(name: string): Promise<OrganizationEntry> {
     return await this.#store.organization(name);
   }

@@ -80,6 +80,8 @@ export interface OrganizationEntry {
 export interface Store {
   /** Ascending by name. */
   organizations(): Promise<readonly OrganizationEntry[]>;
+  /** The number of organizations with data, also if entries are damaged. */
+  countPublished(): Promise<number>;
   /** Throws `organization-unknown`. */
   organization(name: string): Promise<OrganizationEntry>;
   /**

@@ -47,9 +47,7 @@ export class DatabaseCopy implements Disposable {
     }
   }
 
-  version(): unknown {
-    return this.database;
-  }
+  readonly version = () => this.database;
 
   /** Whether the original has changed. Looks at it twice a second at most. */
   isOutdated(): boolean {

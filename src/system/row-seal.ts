@@ -1,12 +1,22 @@
 /**
  * Checksums of rows in SQLite files, which have none of their own. Triggers of the table write the
  * column `seal`; every query that reads a row compares it, so a row that the disk has changed is
- * refused. Only a row that matched its seal before a change gets a new one.
+ * refused. Only a row that matched its seal before a change gets a new one. Errors of SQLite that
+ * mean damage are recognized here, too.
  */
 import { createHash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { AppError } from '../domain/app-error.ts';
+
+const SCHEMA_CHANGED = 'its schema has changed';
+
+/** Codes of SQLite: SQLITE_ERROR; SQLITE_CORRUPT and SQLITE_NOTADB; the reads of SQLITE_IOERR. */
+const FAILED = 1;
+const DAMAGE: ReadonlySet<number> = new Set([11, 26]);
+const FAILED_READS: ReadonlySet<number> = new Set([266, 522]);
+/** Extended codes have the code itself in their last byte. */
+const PRIMARY = 0xff;
 
 export interface SealedTable {
   /** Of the SQLite file. */
@@ -105,18 +115,87 @@ function schemaSum(database: DatabaseSync): number {
   return crc32(JSON.stringify([rows, version])) | 0;
 }
 
-/** What is wrong with a file and its rows, and what to do, one line each. */
-export function findDamage(database: DatabaseSync, table: SealedTable): readonly string[] {
+/**
+ * Throws `DamagedFile`. A file without a checksum is new, or of an earlier version of Corkboard.
+ */
+export function refuseChangedSchema(database: DatabaseSync, file: string): void {
+  if (recordedSum(database) !== 0 && hasChangedSchema(database)) throw new DamagedFile(file, SCHEMA_CHANGED);
+}
+
+function hasChangedSchema(database: DatabaseSync): boolean {
+  return recordedSum(database) !== schemaSum(database);
+}
+
+function recordedSum(database: DatabaseSync): number {
+  return Number(database.prepare('PRAGMA application_id').get()?.['application_id']);
+}
+
+/** A file that cannot be read as a whole. Some of it may still be readable. */
+export class DamagedFile extends AppError {
+  constructor(file: string, reason: string, options?: ErrorOptions) {
+    super(
+      'data-unreadable',
+      `${file} is damaged (${reason.replaceAll('\n', ' ')}). Restore it from a backup.`,
+      options,
+    );
+  }
+}
+
+/**
+ * The error to throw in place of an error of SQLite: `DamagedFile` if the disk has changed the
+ * pages or the schema of the file, otherwise the same.
+ */
+export function describeDamage(error: unknown, file: string, database?: DatabaseSync): unknown {
+  if (!(error instanceof Error && 'errcode' in error)) return error;
+  const code = Number(error.errcode);
+  const isDamage =
+    DAMAGE.has(code & PRIMARY) ||
+    FAILED_READS.has(code) ||
+    // Our own statements fail only if names in the schema have changed.
+    (code === FAILED && database !== undefined && isUnlikeSeal(database));
+  return isDamage ? new DamagedFile(file, error.message, { cause: error }) : error;
+}
+
+function isUnlikeSeal(database: DatabaseSync): boolean {
+  try {
+    return hasChangedSchema(database);
+  } catch {
+    return true;
+  }
+}
+
+/** What is wrong with the pages and the schema of a file, and what to do, one line each. */
+export function findDamageOfFile(database: DatabaseSync, table: SealedTable): readonly string[] {
   const lines = database.prepare('PRAGMA integrity_check').all();
   const broken = lines.map((line) => String(line['integrity_check'])).filter((line) => line !== 'ok');
-  const recorded = database.prepare('PRAGMA application_id').get()?.['application_id'];
-  if (broken.length === 0 && recorded !== schemaSum(database)) broken.push('its schema has changed');
-  if (broken.length > 0) {
-    const reason = broken.join('; ').replaceAll('\n', ' ');
-    return [`${table.file} is damaged (${reason}). Restore it from a backup.`];
-  }
-  const damaged = database
-    .prepare(`SELECT ${table.key} AS key FROM ${table.name} WHERE ${isDamaged(table)}`)
-    .all();
-  return damaged.map(({ key }) => table.describe(String(key)));
+  if (broken.length === 0 && hasChangedSchema(database)) broken.push(SCHEMA_CHANGED);
+  return broken.length === 0 ? [] : [new DamagedFile(table.file, broken.join('; ')).message];
+}
+
+interface CheckedRows {
+  /** The key of the last row; absent if no rows follow. */
+  readonly last: string | undefined;
+  /** What is wrong and what to do, one line for each damaged row. */
+  readonly damage: readonly string[];
+}
+
+/** Checks the next rows in the order of their keys; without `after`, the first ones. */
+export function checkRows(
+  database: DatabaseSync,
+  table: SealedTable,
+  after: string | undefined,
+  count: number,
+): CheckedRows {
+  const { key, name } = table;
+  const condition = after === undefined ? '' : `WHERE ${key} > ?`;
+  const rows = database
+    .prepare(
+      `SELECT ${key} AS key, ${isDamaged(table)} AS damaged FROM ${name} ${condition}
+       ORDER BY ${key} LIMIT ${count}`,
+    )
+    .all(...(after === undefined ? [] : [after]));
+  return {
+    last: rows.length < count ? undefined : String(rows.at(-1)?.['key']),
+    damage: rows.filter(({ damaged }) => damaged === 1).map((row) => table.describe(String(row['key']))),
+  };
 }

@@ -69,6 +69,7 @@ export function openRecordingStore(
     wrong,
     isClosed: false,
     organizations: async () => [...entries.values()],
+    countPublished: async () => 0,
     async organization(name) {
       const entry = entries.get(name);
       if (entry === undefined)

@@ -114,6 +114,7 @@ describe('the file of keys', () => {
     file.exec(extendSeals(table, KEY_COLUMNS));
     file.exec('ALTER TABLE keys DROP lms_splits');
     file.exec("UPDATE keys SET seal = x'00' WHERE id = 'damaged'; PRAGMA user_version = 5;");
+    sealSchema(file);
     file.close();
     const rows = openSqliteKeyRows(folder);
     const damage = await rows.findDamage?.();

@@ -342,7 +342,7 @@ describe('a running server', () => {
       assert.equal((await fetch(`${stand.url}/readyz`)).status, 200);
     });
     const failing = () => Promise.reject(new Error('no disk'));
-    await withStand({ around: (store) => altered(store, { organizations: failing }) }, async (stand) => {
+    await withStand({ around: (store) => altered(store, { countPublished: failing }) }, async (stand) => {
       assert.equal((await fetch(`${stand.url}/livez`)).status, 200);
       assert.equal((await fetch(`${stand.url}/readyz`)).status, 503);
     });
@@ -350,7 +350,7 @@ describe('a running server', () => {
 
   it('responds with 503 and Retry-After while the database is away, and is not ready', async () => {
     const away = () => Promise.reject(new AppError('database-away', 'The database cannot be reached now.'));
-    const around = (store: Store) => altered(store, { openDataset: away, organizations: away });
+    const around = (store: Store) => altered(store, { openDataset: away, countPublished: away });
     await withStand({ around }, async (stand) => {
       const response = await stand.get('/a/v1/events');
       assert.equal(response.status, 503);

@@ -22,7 +22,7 @@ function lagging() {
         currentVersion: async (name) => frozen ?? (await store.currentVersion(name)),
         openDataset: (name) => store.openDataset(name),
         organization: (name) => store.organization(name),
-        organizations: () => store.organizations(),
+        countPublished: () => store.countPublished(),
       };
       return behind as Store;
     },

@@ -2,8 +2,10 @@
 import { Registry } from '@prometheus-io/client';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { AppError } from '../../domain/app-error.ts';
-import type { OrganizationEntry, Store } from '../../store/store.ts';
+import type { Keyring } from '../../keys/keyring.ts';
+import type { Store } from '../../store/store.ts';
 import { addRoute } from '../http/methods.ts';
+import { isUnreadable } from '../versions/failure.ts';
 import type { Impaired, Impairment } from '../versions/impaired.ts';
 
 const STORE_ANSWER_MS = 2_000;
@@ -16,6 +18,8 @@ export interface Health {
   readonly body: {
     readonly status: string;
     readonly impaired_organizations?: Readonly<Record<Impairment, number>>;
+    /** Present if keys could not be read. */
+    readonly impaired_keys?: true;
     readonly workers?: { readonly serving: number; readonly configured: number };
   };
 }
@@ -39,16 +43,31 @@ export function bad(status: string, more: Omit<Health['body'], 'status'> = {}): 
 }
 
 /** The readiness of this process. */
-export async function readinessOf(store: Store, impaired: Impaired, isStopping: boolean): Promise<Health> {
+export async function readinessOf(
+  store: Store,
+  keyring: Keyring,
+  impaired: Impaired,
+  isStopping: boolean,
+): Promise<Health> {
   if (isStopping) return bad('stopping');
-  const organizations = await organizationsOf(store);
-  if (organizations === undefined) return bad('store unavailable');
+  const published = await publishedIn(store);
+  if (published === undefined) return bad('store unavailable');
   const counts = impaired.counts();
-  if (Object.values(counts).every((count) => count === 0)) return good('ready');
-  // One damaged organization must not take the server away from all others (decision 65).
-  const published = organizations.filter(({ version }) => version !== undefined).length;
-  const state = counts.unavailable < published ? good : bad;
-  return state('degraded', { impaired_organizations: counts });
+  if (Object.values(counts).every((count) => count === 0) && !impaired.keys) return good('ready');
+  // One damaged organization or key must not take the server away from all others (decision 65).
+  const canServe = counts.unavailable < published && (!impaired.keys || (await canReadKeys(keyring)));
+  return (canServe ? good : bad)('degraded', {
+    impaired_organizations: counts,
+    ...(impaired.keys && { impaired_keys: true }),
+  });
+}
+
+/** Whether any key can be read: then an empty one is unknown. */
+async function canReadKeys(keyring: Keyring): Promise<boolean> {
+  return await keyring.find('').then(
+    () => true,
+    (error: unknown) => !isUnreadable(error),
+  );
 }
 
 export function addHealthRoutes(app: FastifyInstance, operation: Operation): void {
@@ -80,12 +99,12 @@ function sendHealth(reply: FastifyReply, { isGood, body }: Health): FastifyReply
     .send(body);
 }
 
-/** Absent when the store fails, or does not respond in time. */
-async function organizationsOf(store: Store): Promise<readonly OrganizationEntry[] | undefined> {
+/** The number of organizations. Absent when the store fails, or does not respond in time. */
+async function publishedIn(store: Store): Promise<number | undefined> {
   const { promise: late, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(resolve, STORE_ANSWER_MS, undefined);
   try {
-    return await Promise.race([late, store.organizations()]);
+    return await Promise.race([late, store.countPublished()]);
   } catch {
     return undefined;
   } finally {

@@ -89,6 +89,15 @@ export function createMetrics(
       for (const [state, count] of Object.entries(impaired.counts())) this.set({ state }, count);
     },
   });
+  new Gauge({
+    name: 'corkboard_impaired_keys',
+    help: '1 if a key could not be read because the keys are damaged, since the start; otherwise 0.',
+    registers,
+    aggregator: 'max',
+    collect() {
+      this.set(Number(impaired.keys));
+    },
+  });
   addKeyGauges(keyring, registry, namesOrganizations);
   const ofOrganization = namesOrganizations ? (['organization'] as const) : [];
   return {

@@ -25,6 +25,7 @@ type Observation =
       readonly request: FastifyRequest;
       readonly reply: FastifyReply;
     }
+  | { readonly type: 'keys-unreadable'; readonly error: unknown }
   | { readonly type: 'connection-refused'; readonly code: ProblemCode; readonly client: string | undefined };
 
 /**
@@ -194,6 +195,8 @@ export function createObserver(
           { organization: observation.organization, err: observation.error },
           'dataset cannot be looked up or closed',
         );
+      case 'keys-unreadable':
+        return log.error({ err: observation.error }, 'keys cannot be read');
       case 'version-unreadable': {
         const { organization, version, impairment, error, isNew } = observation;
         metrics.datasetFailures.inc(metrics.labelsOf(organization));

@@ -16,7 +16,7 @@ import { type BodyChunks, type BodyCompression, compress } from '../bodies/compr
 import { type Limits, resolveLimits } from '../limits/limits.ts';
 import type { BoundRequests } from '../request/parsed-request.ts';
 import { deriveSecrets, type Secrets } from '../request/secrets.ts';
-import { failureOf, isUnknown, notPublished, unreadable } from './failure.ts';
+import { failureOf, isUnknown, isUnreadable, notPublished, unreadable } from './failure.ts';
 import { Impaired, type Impairment } from './impaired.ts';
 import { MemoryLoader } from './memory-loader.ts';
 import { OpenedDataset } from './opened-dataset.ts';
@@ -51,6 +51,17 @@ export interface DatasetLease {
   end(): void;
 }
 
+interface UnreadableNews {
+  readonly type: 'version-unreadable';
+  readonly organization: string;
+  /** Absent if the entry of the organization cannot be read either. */
+  readonly version: string | undefined;
+  readonly impairment: Impairment;
+  readonly error: unknown;
+  /** False when a further attempt has failed in the same way. */
+  readonly isNew: boolean;
+}
+
 export type DatasetNews =
   | {
       readonly type: 'dataset-opened';
@@ -59,15 +70,7 @@ export type DatasetNews =
       readonly ms: number;
     }
   | { readonly type: 'dataset-closed'; readonly organization: string; readonly version: string }
-  | {
-      readonly type: 'version-unreadable';
-      readonly organization: string;
-      readonly version: string | undefined;
-      readonly impairment: Impairment;
-      readonly error: unknown;
-      /** False when a further attempt has failed in the same way. */
-      readonly isNew: boolean;
-    }
+  | UnreadableNews
   | { readonly type: 'dataset-failed'; readonly organization: string; readonly error: unknown };
 
 export interface DatasetsOptions {
@@ -186,7 +189,12 @@ export class Datasets {
     if (served === undefined) {
       served = this.#meet(organization);
       this.#served.set(name, served);
-      served.catch(() => this.#served.delete(name));
+      served.catch((error: unknown) => {
+        this.#served.delete(name);
+        if (!isUnreadable(error)) return;
+        const isNew = this.#impaired.get(organization) === undefined;
+        this.#report({ organization, version: undefined, impairment: 'unavailable', error, isNew });
+      });
     }
     return served;
   }
@@ -304,15 +312,12 @@ export class Datasets {
     if (failure.isNew) this.#impaired.clear(organization);
     await this.#openEarlier(served);
     const impairment = served.current === undefined ? 'unavailable' : 'earlier';
-    this.#impaired.note(organization, impairment);
-    this.#tell({
-      type: 'version-unreadable',
-      organization,
-      version,
-      impairment,
-      error,
-      isNew: failure.isNew,
-    });
+    this.#report({ organization, version, impairment, error, isNew: failure.isNew });
+  }
+
+  #report(unreadable: Omit<UnreadableNews, 'type'>): void {
+    this.#impaired.note(unreadable.organization, unreadable.impairment);
+    this.#tell({ type: 'version-unreadable', ...unreadable });
   }
 
   /** Does nothing if a version is in service, or if no earlier version was found before. */
@@ -422,12 +427,10 @@ export class Datasets {
    */
   #noteDamage(served: Served, opened: OpenedDataset, error: unknown): void {
     const { organization } = served;
-    if (!(error instanceof AppError && error.code === 'data-unreadable')) return;
+    if (!isUnreadable(error)) return;
     if (served.current !== opened || this.#impaired.get(organization) !== undefined) return;
-    this.#impaired.note(organization, 'partial');
     const { version } = opened.dataset;
-    const impairment = 'partial';
-    this.#tell({ type: 'version-unreadable', organization, version, impairment, error, isNew: true });
+    this.#report({ organization, version, impairment: 'partial', error, isNew: true });
   }
 
   #pollUnlessPolling(): void {

@@ -57,3 +57,8 @@ export function isUnknown(error: unknown): boolean {
   if (!(error instanceof AppError)) return false;
   return error.code === 'organization-unknown' || error.code === 'not-published';
 }
+
+/** Whether stored data is damaged. */
+export function isUnreadable(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'data-unreadable';
+}

@@ -1,6 +1,7 @@
 /**
- * The organizations whose current version cannot be read, as far as this process knows (decision
- * 65). The datasets record them; readiness and metrics count them.
+ * The organizations whose current version cannot be read, and whether keys cannot be read, as far
+ * as this process knows (decision 65). The datasets and the authentication record them; readiness
+ * and metrics show them.
  */
 
 export const IMPAIRMENTS = ['unavailable', 'earlier', 'partial'] as const;
@@ -14,6 +15,8 @@ export type Impairment = (typeof IMPAIRMENTS)[number];
 export type ImpairedCounts = Readonly<Record<Impairment, number>>;
 
 export class Impaired {
+  /** Whether a key could not be read because of damage, since the start. */
+  keys = false;
   readonly #organizations = new Map<string, Impairment>();
 
   note(organization: string, impairment: Impairment): void {

@@ -36,6 +36,8 @@ export interface Catalog {
   all(): Promise<readonly CatalogEntry[]>;
   /** The names in `all`, without reading the entries. */
   names(): Promise<readonly string[]>;
+  /** The number of organizations with a version. */
+  countPublished(): Promise<number>;
   /** Throws `data-unreadable` when the entry is damaged; so does `entry`. */
   find(name: string): Promise<CatalogEntry | undefined>;
   /** Throws `organization-unknown`. */
@@ -155,7 +157,7 @@ export const COLUMNS = [
   'rules',
 ] as const satisfies readonly (keyof OrganizationRow)[];
 
-const SELECT = `SELECT ${COLUMNS.join(', ')}`;
+export const SELECT = `SELECT ${COLUMNS.join(', ')}`;
 
 /** The queries that both catalogs share. `database` may be a transaction. */
 export class Organizations {
@@ -180,6 +182,11 @@ export class Organizations {
   async names(): Promise<readonly string[]> {
     const rows = await this.#database.rows('SELECT name FROM organizations ORDER BY lower(name)');
     return rows.map(([name]) => text(name));
+  }
+
+  async countPublished(): Promise<number> {
+    const [row] = await this.#database.rows('SELECT count(*) FROM organizations WHERE version IS NOT NULL');
+    return Number(row?.[0]);
   }
 
   async find(name: string): Promise<CatalogEntry | undefined> {

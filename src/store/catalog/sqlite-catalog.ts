@@ -8,15 +8,14 @@ import { inTransaction, PrivateDatabase, removeRemains } from '../../system/priv
 import {
   acceptRow,
   addSeals,
-  defineSeals,
   extendSeals,
-  findDamage,
   isDamaged,
+  refuseChangedSchema,
   type SealedTable,
   sealCheck,
   sealSchema,
 } from '../../system/row-seal.ts';
-import { unfinishedRenaming } from '../organization-name.ts';
+import { unfinishedRenaming, unknownOrganization } from '../organization-name.ts';
 import type { OrganizationEntry, Settings } from '../store.ts';
 import { text } from '../stored-values.ts';
 import {
@@ -34,6 +33,7 @@ import {
   type Replaced,
   refuseTaken,
   renameOrganization,
+  SELECT,
   settingsColumns,
 } from './catalog.ts';
 
@@ -94,10 +94,7 @@ const LATER_TABLES = { former_names: FORMER_NAMES, audit_head: AUDIT_HEAD };
  * Opens the catalog of a data folder, and creates both if there is none. Throws `data-unreadable`.
  */
 export function openSqliteCatalog(dataFolder: string): SqliteCatalog {
-  const database = new PrivateDatabase(dataFolder, FILE, (connection) => {
-    defineSeals(connection, SEALED);
-    prepareSchema(connection);
-  });
+  const database = new PrivateDatabase(dataFolder, SEALED, prepareSchema);
   return new SqliteCatalog(new SqliteFile(database));
 }
 
@@ -128,7 +125,7 @@ export class SqliteCatalog extends Organizations implements Catalog {
   }
 
   async findDamage(): Promise<readonly string[]> {
-    return this.#database.findDamage();
+    return await this.#database.findDamage();
   }
 
   /** Until a renaming has finished, keys and commands may still use the former name. */
@@ -141,6 +138,14 @@ export class SqliteCatalog extends Organizations implements Catalog {
 
   override async replacedBy(original: OrganizationEntry): Promise<Replaced | undefined> {
     return await replacedBy(this.#database, original);
+  }
+
+  /** Throws `data-unreadable` if the entry may be missing because the file is damaged. */
+  override async entry(name: string): Promise<CatalogEntry> {
+    const entry = await this.find(name);
+    if (entry !== undefined) return entry;
+    await this.#database.confirmAbsence();
+    throw unknownOrganization(name);
   }
 
   async create(name: string, settings: Partial<Settings>): Promise<CatalogEntry> {
@@ -357,8 +362,12 @@ class SqliteFile implements CatalogStatements {
     return this.#inTurn(async () => this.#database.use(removeRemains));
   }
 
-  findDamage(): readonly string[] {
-    return this.#database.use((database) => findDamage(database, SEALED));
+  async findDamage(): Promise<readonly string[]> {
+    return await this.#database.findDamage();
+  }
+
+  async confirmAbsence(): Promise<void> {
+    await this.#database.confirmAbsence();
   }
 
   close(): void {
@@ -406,20 +415,33 @@ function bound(value: ColumnValue): SQLInputValue {
 }
 
 function prepareSchema(database: DatabaseSync): void {
-  database.exec(SCHEMA);
-  if (missingParts(database).length === 0) return;
-  inTransaction(database, () => {
-    // A different process may have added them while this one waited.
-    for (const addition of missingParts(database)) database.exec(addition);
-    sealSchema(database);
-  });
+  if (!isComplete(database)) {
+    inTransaction(database, () => {
+      // A different process may have added what was missing while this one waited.
+      if (isComplete(database)) return;
+      refuseChangedSchema(database, FILE);
+      database.exec(SCHEMA);
+      for (const addition of missingParts(database)) database.exec(addition);
+      sealSchema(database);
+    });
+  }
+  // Fails now if names have changed.
+  database.prepare(`${SELECT}, seal FROM organizations`);
+}
+
+function isComplete(database: DatabaseSync): boolean {
+  return tableNames(database).has('organizations') && missingParts(database).length === 0;
+}
+
+function tableNames(database: DatabaseSync): ReadonlySet<string> {
+  const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+  return new Set(tables.map(({ name }) => String(name)));
 }
 
 /** The statements that add the columns and tables that are missing. */
 function missingParts(database: DatabaseSync): readonly string[] {
   const columns = missingColumns(database).map(([, addition]) => addition);
-  const known = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
-  const names = new Set(known.map(({ name }) => String(name)));
+  const names = tableNames(database);
   const tables = Object.entries(LATER_TABLES).filter(([name]) => !names.has(name));
   return [...columns, ...tables.map(([, addition]) => addition)];
 }

@@ -75,6 +75,10 @@ export class VersionStore implements Store {
     return await this.#catalog.all();
   }
 
+  async countPublished(): Promise<number> {
+    return await this.#catalog.countPublished();
+  }
+
   async organization(name: string): Promise<OrganizationEntry> {
     return await this.#catalog.entry(name);
   }
