@@ -71,7 +71,8 @@ export const SETS = {
     'test/dataset/resident.test.ts',
     'test/keys/{key-rows,postgres-keyring}.test.ts',
     'test/properties/{agreement,sync}.test.ts',
-    'test/server/{changed-keys,key-changes,notification,operation,sync-servers}.test.ts',
+    'test/server/{changed-keys,exchanged-versions,key-changes,notification,operation}.test.ts',
+    'test/server/sync-servers.test.ts',
     'test/store/{migrate,postgres-table}.test.ts',
   ],
   /** The other tests that take several seconds. */
@@ -89,7 +90,7 @@ export const SETS = {
     'test/server/{preconditions,responses/buffer-pool,responses/live}.test.ts',
     'test/server/routes/{data-dictionary,insights}.test.ts',
     'test/server/{traffic/connection,user-points-key}.test.ts',
-    'test/store/{folder,files/local-files}.test.ts',
+    'test/store/{folder,files/expected-version,files/local-files}.test.ts',
     'test/sync/parquet.test.ts',
     'test/store/version/{earlier-format,image-file}.test.ts',
   ],

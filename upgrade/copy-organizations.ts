@@ -189,9 +189,8 @@ async function copyVersion(snapshot: OldSnapshot, to: DataPlace, entry: CatalogE
   // No transaction stays open while the file is written to the target.
   await snapshot.close();
   const writing = openCopyDisplay(entry.name, 'bytes');
-  const file = { path, spillFolder: join(folder.path, 'reading'), release: () => undefined };
   try {
-    await to.store.adopt([{ entry, file }], {
+    await to.store.adopt([{ entry, file: { path } }], {
       ...options,
       onBytes: (bytes, of) => writing.show(bytes, of, ''),
     });

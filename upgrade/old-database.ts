@@ -10,6 +10,7 @@ import { openPostgresKeyRows } from '../src/keys/postgres-keyring.ts';
 import type { CatalogEntry, ColumnValue } from '../src/store/catalog/catalog.ts';
 import { checkRowSteps, SCHEMA_OF_ROWS } from '../src/store/catalog/migrate.ts';
 import type { OwnConnection, PostgresDatabase } from '../src/store/catalog/postgres-database.ts';
+import { organizationDigest } from '../src/store/organization-digest.ts';
 import { bigint, derivedIds, text, userPointsKey } from '../src/store/stored-values.ts';
 import type { VersionFacts } from '../src/store/version/version-row.ts';
 import {
@@ -136,7 +137,10 @@ export class OldSnapshot {
     ];
     return {
       entry,
-      facts: { version, publication, publishedMs, lastSequence },
+      facts: {
+        ...{ version, publication, publishedMs, lastSequence },
+        organizationDigest: organizationDigest(entry.secret),
+      },
       counts: { events, users, boards, pins },
       rows: (table) => this.#rows(table, conditionOf(table, organization, publication)),
     };

@@ -73,7 +73,7 @@ describe('check of a data folder', () => {
       copyFileSync(join(generations(other), `1.${suffix}`), join(generations(place), `1.${suffix}`));
       copyFileSync(join(generations(other), `1.${suffix}`), join(generations(other), `2.${suffix}`));
     }
-    await assertDamage(place, /1\.duckdb is the version 1-\w+ instead of 1-/);
+    await assertDamage(place, /1\.duckdb is the version 1-\w+ of a different organization instead of 1-/);
     await assertDamage(other, /No version needs .*2\.duckdb/);
   });
 

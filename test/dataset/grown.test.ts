@@ -360,6 +360,7 @@ describe('a version in memory that was made from an earlier one', () => {
     // Format 8 listed changed boards, and events had no body.
     await connection.run(`
       ALTER TABLE events DROP COLUMN body;
+      ALTER TABLE version DROP COLUMN organization_digest;
       DROP TABLE changed_pairs; DROP TABLE changed_earnings; DROP TABLE version_changes;
       CREATE TABLE version_changes (
         version VARCHAR, before VARCHAR, last_sequence BIGINT, has_users BOOLEAN, boards INTEGER[]

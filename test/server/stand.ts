@@ -28,6 +28,8 @@ export interface Stand {
   /** The store that the server reads: `store`, or `store` with datasets in memory. */
   readonly served: Store;
   readonly keyring: Keyring;
+  /** Command-line options that select the data. */
+  readonly words: readonly string[];
   /** The same keys, as a command opens them. */
   openKeyring(): Keyring;
   /** Lines of the log so far, parsed. */
@@ -122,7 +124,7 @@ export async function openStand(options: StandOptions = {}): Promise<Stand> {
   return {
     url: server.address,
     port: Number(new URL(server.address).port),
-    ...{ folder, key, store, keyring, log, makeKey },
+    ...{ folder, key, store, keyring, log, makeKey, words: storage.words },
     openKeyring: () => storage.openKeyring(),
     served: storage.served,
     async publish(more) {

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { Client } from 'pg';
 import type { Keyring } from '../../src/keys/keyring.ts';
 import { openPostgresKeyring } from '../../src/keys/postgres-keyring.ts';
@@ -12,6 +13,7 @@ import { openSqliteKeyring } from '../../src/keys/sqlite-keyring.ts';
 import { startServer } from '../../src/server/start.ts';
 import { PostgresDatabase } from '../../src/store/catalog/postgres-database.ts';
 import { openFolderStore } from '../../src/store/files/open-folder.ts';
+import { organizationDigest } from '../../src/store/organization-digest.ts';
 import { withResidentDatasets } from '../../src/store/resident-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { run, runJson, temporaryFolder } from '../cli/command.ts';
@@ -67,6 +69,20 @@ async function assertIntact(place: readonly string[]): Promise<void> {
   assert.deepEqual([code, /^Damage/m.test(stdout)], [0, false], stdout + stderr);
 }
 
+/** Asserts that the current version names its organization, which earlier versions did not. */
+async function assertNamesOrganization(data: string): Promise<void> {
+  const store = await openFolderStore(data);
+  const { entry, file } = await store.original('small');
+  file?.release();
+  await store.close();
+  const instance = await DuckDBInstance.create(file!.path, { access_mode: 'READ_ONLY' });
+  const connection = await instance.connect();
+  const result = await connection.runAndReadAll('SELECT organization_digest FROM version');
+  connection.closeSync();
+  instance.closeSync();
+  assert.deepEqual(result.getRows(), [[organizationDigest(entry.secret)]]);
+}
+
 /**
  * The responses to compare. Straight from the files only those of the keys with full scope: scopes
  * and redaction do not depend on how a version is read.
@@ -104,6 +120,7 @@ describe('the data of the commit before digests were recorded', () => {
       await serving(await openData(data), isResident, (url) => assertSameBytes(url, fixture, isResident));
     }
     await importMore(place);
+    await assertNamesOrganization(data);
     await serving(await openData(data), true, (url) => assertSameLater(url, fixture));
   });
 
@@ -135,6 +152,7 @@ describe('a data folder of version 0.1', () => {
       );
     }
     await importMore(['--data', data]);
+    await assertNamesOrganization(data);
     await serving(await openData(data), true, (url) => assertSameAsFirst(url, fixture.keys, fixture.after));
   });
 });

@@ -70,6 +70,7 @@ export type ChangeKeys = (former: string, transaction: CatalogStatements) => Pro
 
 export interface KeptVersion {
   readonly publication: number;
+  readonly version: string;
   readonly manifest: Uint8Array;
 }
 
@@ -191,12 +192,13 @@ export class PostgresCatalog extends Organizations implements Catalog {
 
   /** Versions that are kept, latest first. With `publication`: only that one. */
   async kept(organization: number, publication?: number): Promise<readonly KeptVersion[]> {
-    const sql = `SELECT publication, manifest FROM versions
+    const sql = `SELECT publication, version, manifest FROM versions
       WHERE organization = $1 AND manifest IS NOT NULL AND publication = coalesce($2, publication)
       ORDER BY publication DESC`;
     const rows = await this.#database.rows(sql, [organization, publication ?? null]);
-    return rows.map(([number, manifest]) => ({
+    return rows.map(([number, version, manifest]) => ({
       publication: Number(number),
+      version: text(version),
       manifest: manifest as Uint8Array,
     }));
   }

@@ -24,7 +24,7 @@ import { differingChunks, digestsOf } from '../chunks/chunk-digests.ts';
 import type { ChunkPlace } from '../chunks/chunk-place.ts';
 import { decodeManifest, encodeManifest, type Manifest, type NamedChunk } from '../chunks/manifest.ts';
 import { download } from '../chunks/transfer.ts';
-import type { VersionFile } from '../version/read/version-dataset.ts';
+import type { VersionFile } from '../version/read/opened-version.ts';
 import { lockFile } from './file-lock.ts';
 
 /** Longest wait for a different process to assemble a version. */
@@ -78,7 +78,7 @@ export class VersionCache {
    * Returns the complete file of a version. The caller releases it. Throws `data-unreadable`,
    * `chunks-away`, `database-away`.
    */
-  async fetch(wanted: SharedVersion): Promise<VersionFile> {
+  async fetch(wanted: SharedVersion): Promise<Omit<VersionFile, 'expected'>> {
     const path = this.#path(wanted.folder, wanted.publication);
     const release = this.#hold(path);
     try {

@@ -2,31 +2,41 @@
 import { stat } from 'node:fs/promises';
 import { AppError } from '../../domain/app-error.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
+import { type NamedPublication, WrongVersion } from '../version/publish/version-identity.ts';
+import type { VersionFile } from '../version/read/opened-version.ts';
 import { checkVersion } from '../version/read/version-check.ts';
 import { type CheckReport, reasonOf } from './check-report.ts';
 import { lockFile } from './file-lock.ts';
 import type { VersionFolder } from './version-folder.ts';
 
-/** `lock`: the path of the publication lock; absent if the folder can only be read. */
-export async function checkLocalFiles(
-  versions: VersionFolder,
-  { name, publication, version }: CatalogEntry,
-  lock: string | undefined,
-  report: CheckReport,
-): Promise<void> {
+export interface LocalCheck {
+  readonly versions: VersionFolder;
+  readonly entry: CatalogEntry;
+  /** The path of the publication lock; absent if the folder can only be read. */
+  readonly lock: string | undefined;
+  /** Begins to read a version; the caller releases it. */
+  readonly read: (publication: number) => Promise<VersionFile>;
+}
+
+/** What to do about an earlier version that is damaged. */
+export const DELETING = 'It is an earlier version, used only if the current one is damaged: delete the file.';
+
+export async function checkLocalFiles(check: LocalCheck, report: CheckReport): Promise<void> {
+  const { versions, entry, lock } = check;
+  const { name, publication } = entry;
   try {
     if (lock !== undefined) await reportLeftOvers(versions, publication, lock, report);
     if (publication === undefined) return;
     const earlier = await versions.before(publication);
-    await checkFile(versions, publication, { version, remedy: restoring(name) }, report);
-    const remedy = 'It is an earlier version, used only if the current one is damaged: delete the file.';
-    for (const each of earlier) await checkFile(versions, each, { version: undefined, remedy }, report);
+    const history = await checkFile(check, publication, [], report);
+    for (const each of earlier) await checkFile(check, each, history, report);
   } catch (error) {
     report.damage(`The folder of ${name} cannot be read (${reasonOf(error)}). ${restoring(name)}`);
   }
 }
 
-function restoring(name: string): string {
+/** What to do about the current version of an organization if it is damaged. */
+export function restoring(name: string): string {
   return `Restore the file from a backup, or run: corkboard restore BACKUP --replace --organization ${JSON.stringify(name)}`;
 }
 
@@ -56,20 +66,16 @@ async function reportLeftOvers(
   }
 }
 
-interface Expected {
-  /** Absent if it is not known. */
-  readonly version: string | undefined;
-  readonly remedy: string;
-}
-
+/** Returns the history in the file; none if it cannot be read. */
 async function checkFile(
-  versions: VersionFolder,
+  { versions, read }: LocalCheck,
   publication: number,
-  { version, remedy }: Expected,
+  history: readonly NamedPublication[],
   report: CheckReport,
-): Promise<void> {
-  const file = await versions.read(publication);
-  const { path } = file;
+): Promise<readonly NamedPublication[]> {
+  const file = await read(publication);
+  const { path, expected } = file;
+  const { remedy } = expected;
   try {
     const isAsPublished = await versions.isAsPublished(publication, report.onBytes);
     if (isAsPublished === undefined) {
@@ -79,13 +85,13 @@ async function checkFile(
     } else if (!isAsPublished) {
       report.damage(`${path} is not what was published. ${remedy}`);
     }
-    const checked = await checkVersion(file);
+    const checked = await checkVersion({ ...file, expected: { ...expected, history } });
     for (const problem of checked.problems) report.damage(`In ${path} ${problem}. ${remedy}`);
-    if (version !== undefined && checked.version !== version) {
-      report.damage(`${path} is the version ${checked.version} instead of ${version}. ${remedy}`);
-    }
+    return checked.history;
   } catch (error) {
-    report.damage(`${path} cannot be read (${reasonOf(error)}). ${remedy}`);
+    const isWrong = error instanceof WrongVersion;
+    report.damage(isWrong ? error.message : `${path} cannot be read (${reasonOf(error)}). ${remedy}`);
+    return [];
   } finally {
     file.release();
   }

@@ -20,15 +20,17 @@ import {
 } from '../organization-name.ts';
 import type { PublicationOptions } from '../store.ts';
 import type { NextVersion } from '../version/publish/next-version.ts';
+import type { ExpectedVersion } from '../version/publish/version-identity.ts';
+import type { VersionFile } from '../version/read/opened-version.ts';
 import { checkVersion } from '../version/read/version-check.ts';
-import type { VersionFile } from '../version/read/version-dataset.ts';
 import type { CheckReport } from './check-report.ts';
 import { LockFileGone, lockFile } from './file-lock.ts';
-import { checkLocalFiles } from './local-check.ts';
+import { checkLocalFiles, DELETING, restoring } from './local-check.ts';
 import { LocalNextVersion, type LocalTurn } from './local-next-version.ts';
 import { refuseKeys } from './refused-keys.ts';
 import { LEAST_SPARE_BYTES } from './spare-version.ts';
 import {
+  type Adopted,
   type AdoptOptions,
   type BeginOptions,
   type CopyOptions,
@@ -68,10 +70,11 @@ export class LocalFiles implements VersionFiles {
     this.#isReadOnly = isReadOnly(dataFolder);
   }
 
-  async current({ name, publication }: CatalogEntry): Promise<VersionFile | undefined> {
+  async current(entry: CatalogEntry): Promise<VersionFile | undefined> {
+    const { name, publication } = entry;
     if (publication === undefined) return undefined;
-    const versions = this.#versions(name);
-    return { ...(await versions.read(publication)), imagePath: versions.image(publication) };
+    const file = await this.file(entry, publication);
+    return { ...file, imagePath: this.#versions(name).image(publication) };
   }
 
   async kept({ name, publication }: CatalogEntry): Promise<readonly number[]> {
@@ -79,8 +82,20 @@ export class LocalFiles implements VersionFiles {
     return [publication, ...(await this.#versions(name).before(publication))];
   }
 
-  async file({ name }: CatalogEntry, publication: number): Promise<VersionFile> {
-    return await this.#versions(name).read(publication);
+  async file(entry: CatalogEntry, publication: number): Promise<VersionFile> {
+    const expected = await this.#expected(entry, publication);
+    return { ...(await this.#versions(entry.name).read(publication)), expected };
+  }
+
+  async #expected(entry: CatalogEntry, publication: number): Promise<ExpectedVersion> {
+    const versions = this.#versions(entry.name);
+    const name = versions.file(publication);
+    const isCurrent = publication === entry.publication;
+    if (isCurrent)
+      return { organization: entry, version: entry.version, name, remedy: restoring(entry.name) };
+    // The file of a copy has the number that it had where it comes from.
+    const number = publication === (await versions.oldest()) ? undefined : publication;
+    return { organization: entry, publication: number, name, remedy: DELETING };
   }
 
   async begin(name: string, options: BeginOptions): Promise<NextVersion> {
@@ -95,16 +110,24 @@ export class LocalFiles implements VersionFiles {
       if (entry.publication === undefined) await versions.clear();
       const { from } = options;
       if (from !== undefined && !(await this.kept(entry)).includes(from)) throw notKept(from);
-      await versions.prepare(from ?? entry.publication);
-      const restores = from !== undefined;
-      return new LocalNextVersion(this.#catalog, { entry, versions, release, restores, refuseStrays });
+      const { publication } = entry;
+      await versions.prepare(from ?? publication);
+      const fileOf = async (number: number | undefined) =>
+        number === undefined
+          ? undefined
+          : { path: versions.file(number), expected: await this.#expected(entry, number) };
+      return new LocalNextVersion(this.#catalog, {
+        ...{ entry, versions, release, refuseStrays },
+        base: (await fileOf(from ?? publication))?.expected,
+        current: from === undefined ? undefined : await fileOf(publication),
+      });
     } catch (error) {
       release();
       throw error;
     }
   }
 
-  async adopt(originals: readonly Original[], options: AdoptOptions): Promise<void> {
+  async adopt(originals: readonly Adopted[], options: AdoptOptions): Promise<void> {
     const staged: StoredCopy[] = [];
     try {
       for (const original of originals) staged.push(await this.#stage(original, options));
@@ -295,8 +318,10 @@ export class LocalFiles implements VersionFiles {
   }
 
   async check(entry: CatalogEntry, report: CheckReport): Promise<void> {
+    const versions = this.#versions(entry.name);
     const lock = this.#isReadOnly ? undefined : this.#lockPath(entry.name);
-    await checkLocalFiles(this.#versions(entry.name), entry, lock, report);
+    const read = (publication: number) => this.file(entry, publication);
+    await checkLocalFiles({ versions, entry, lock, read }, report);
   }
 
   async close(): Promise<void> {
@@ -304,7 +329,7 @@ export class LocalFiles implements VersionFiles {
   }
 
   /** Copies a file. The copy is not visible before it is in the catalog. */
-  async #stage({ entry, file }: Original, options: AdoptOptions): Promise<StoredCopy> {
+  async #stage({ entry, file }: Adopted, options: AdoptOptions): Promise<StoredCopy> {
     const { name } = entry;
     // Before a folder is made for it.
     await this.#catalog.replacedBy(entry);

@@ -16,8 +16,8 @@ export interface LocalTurn<T> {
 
 interface LocalBuilding extends LocalTurn<CatalogEntry> {
   readonly versions: VersionFolder;
-  /** Whether an earlier version is restored. */
-  readonly restores: boolean;
+  readonly base: NextVersion['base'];
+  readonly current: NextVersion['current'];
   /** Throws `erasure-refused` if data may be where it cannot be deleted. */
   readonly refuseStrays: () => Promise<void>;
 }
@@ -25,17 +25,22 @@ interface LocalBuilding extends LocalTurn<CatalogEntry> {
 export class LocalNextVersion implements NextVersion {
   readonly entry: CatalogEntry;
   readonly spillFolder: string;
-  readonly current: string | undefined;
+  readonly base: NextVersion['base'];
+  readonly current: NextVersion['current'];
   readonly #catalog: SqliteCatalog;
   readonly #versions: VersionFolder;
   readonly #release: () => void;
   readonly #refuseStrays: () => Promise<void>;
   #hasEnded = false;
 
-  constructor(catalog: SqliteCatalog, { entry, versions, release, restores, refuseStrays }: LocalBuilding) {
+  constructor(
+    catalog: SqliteCatalog,
+    { entry, versions, release, base, current, refuseStrays }: LocalBuilding,
+  ) {
     this.entry = entry;
     this.spillFolder = versions.spillFolder('building');
-    this.current = restores && entry.publication !== undefined ? versions.file(entry.publication) : undefined;
+    this.base = base;
+    this.current = current;
     this.#catalog = catalog;
     this.#versions = versions;
     this.#release = release;

@@ -2,8 +2,9 @@
 import type { PostgresCatalog, Sharing } from '../catalog/postgres-catalog.ts';
 import type { ChunkPlace } from '../chunks/chunk-place.ts';
 import { chunkName, decodeManifest, digestIn, digestOf, epochIn } from '../chunks/manifest.ts';
+import { WrongVersion } from '../version/publish/version-identity.ts';
+import type { VersionFile } from '../version/read/opened-version.ts';
 import { checkVersion } from '../version/read/version-check.ts';
-import type { VersionFile } from '../version/read/version-dataset.ts';
 import { type CheckReport, reasonOf } from './check-report.ts';
 
 export interface SharedCheck {
@@ -27,7 +28,11 @@ export async function checkSharedFiles(check: SharedCheck, report: CheckReport):
       for (const chunk of decodeManifest(manifest).chunks) needed.add(chunkName(sharing.folder, chunk));
       await checkContent(check, publication, report);
     } catch (error) {
-      report.damage(`Version ${publication} cannot be read (${reasonOf(error)}). ${restoring(sharing)}`);
+      const isWrong = error instanceof WrongVersion;
+      const advice = restoring(sharing.name);
+      report.damage(
+        isWrong ? error.message : `Version ${publication} cannot be read (${reasonOf(error)}). ${advice}`,
+      );
     }
   }
   const names = [...needed];
@@ -44,7 +49,8 @@ export async function checkSharedFiles(check: SharedCheck, report: CheckReport):
   );
 }
 
-function restoring({ name }: Sharing): string {
+/** What to do about damaged data of an organization. */
+export function restoring(name: string): string {
   return `Restore the database and the bucket from a backup, or run: corkboard restore BACKUP --replace --organization ${JSON.stringify(name)}`;
 }
 
@@ -53,7 +59,7 @@ async function checkContent({ fetch, sharing }: SharedCheck, publication: number
   try {
     const { problems } = await checkVersion(file);
     for (const problem of problems) {
-      report.damage(`In version ${publication} ${problem}. ${restoring(sharing)}`);
+      report.damage(`In version ${publication} ${problem}. ${restoring(sharing.name)}`);
     }
   } finally {
     file.release();
@@ -62,9 +68,9 @@ async function checkContent({ fetch, sharing }: SharedCheck, publication: number
 
 async function checkChunk({ place, sharing }: SharedCheck, name: string, report: CheckReport): Promise<void> {
   const bytes = await place.get(name);
-  if (bytes === undefined) report.damage(`The stored chunk ${name} is missing. ${restoring(sharing)}`);
+  if (bytes === undefined) report.damage(`The stored chunk ${name} is missing. ${restoring(sharing.name)}`);
   else if (digestOf(bytes) !== digestIn(name)) {
-    report.damage(`The stored chunk ${name} is damaged. ${restoring(sharing)}`);
+    report.damage(`The stored chunk ${name} is damaged. ${restoring(sharing.name)}`);
   }
   report.onBytes(bytes?.length ?? 0);
 }

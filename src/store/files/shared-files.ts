@@ -8,18 +8,19 @@ import { constants, copyFile } from 'node:fs/promises';
 import { AppError } from '../../domain/app-error.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { Lease } from '../catalog/lease.ts';
-import type { PostgresCatalog, SharedCopy, Sharing } from '../catalog/postgres-catalog.ts';
+import type { KeptVersion, PostgresCatalog, SharedCopy, Sharing } from '../catalog/postgres-catalog.ts';
 import type { ChunkPlace } from '../chunks/chunk-place.ts';
 import { decodeManifest } from '../chunks/manifest.ts';
 import { IN_DATABASE } from '../chunks/places.ts';
 import { checkReplaceable, isUnknown } from '../organization-name.ts';
 import type { PublicationOptions } from '../store.ts';
 import type { NextVersion } from '../version/publish/next-version.ts';
-import type { VersionFile } from '../version/read/version-dataset.ts';
+import type { ExpectedVersion } from '../version/publish/version-identity.ts';
+import type { VersionFile } from '../version/read/opened-version.ts';
 import type { SharedVersion, VersionCache } from './cache.ts';
 import type { CheckReport } from './check-report.ts';
 import { refuseKeys } from './refused-keys.ts';
-import { checkSharedFiles } from './shared-check.ts';
+import { checkSharedFiles, restoring } from './shared-check.ts';
 import {
   dropChunks,
   leftOvers,
@@ -30,10 +31,10 @@ import {
   tidy,
 } from './shared-next-version.ts';
 import {
+  type Adopted,
   type AdoptOptions,
   type BeginOptions,
   notKept,
-  type Original,
   type RemoveOptions,
   type RenameOptions,
   type VersionFiles,
@@ -72,9 +73,8 @@ export class SharedFiles implements VersionFiles {
     );
   }
 
-  async current({ name, publication }: CatalogEntry): Promise<VersionFile | undefined> {
-    if (publication === undefined) return undefined;
-    return await this.#fetch(await this.#catalog.sharing(name), publication);
+  async current(entry: CatalogEntry): Promise<VersionFile | undefined> {
+    return entry.publication === undefined ? undefined : await this.file(entry, entry.publication);
   }
 
   async kept({ name, publication }: CatalogEntry): Promise<readonly number[]> {
@@ -84,8 +84,8 @@ export class SharedFiles implements VersionFiles {
     return kept.filter((number) => number <= publication);
   }
 
-  async file({ name }: CatalogEntry, publication: number): Promise<VersionFile> {
-    return await this.#fetch(await this.#catalog.sharing(name), publication);
+  async file(entry: CatalogEntry, publication: number): Promise<VersionFile> {
+    return await this.#fetch(entry, await this.#catalog.sharing(entry.name), publication);
   }
 
   async begin(name: string, options: BeginOptions): Promise<NextVersion> {
@@ -96,16 +96,16 @@ export class SharedFiles implements VersionFiles {
       const { from, erases } = options;
       if (from !== undefined && !(await this.kept(entry)).includes(from)) throw notKept(from);
       const turn = { ...(await this.#turn(lease, entry)), copied: from ?? entry.publication, erases };
-      await this.#prepare(turn);
+      const base = await this.#prepare(turn);
       const current = from === undefined ? undefined : await this.current(entry);
-      return new SharedNextVersion(this.#catalog, this.#cache, turn, current);
+      return new SharedNextVersion(this.#catalog, this.#cache, turn, { base, current });
     } catch (error) {
       await lease.release();
       throw error;
     }
   }
 
-  async adopt(originals: readonly Original[], options: AdoptOptions): Promise<void> {
+  async adopt(originals: readonly Adopted[], options: AdoptOptions): Promise<void> {
     const staged: UploadedCopy[] = [];
     try {
       for (const original of originals) staged.push(await this.#stage(original, options));
@@ -178,7 +178,7 @@ export class SharedFiles implements VersionFiles {
   async check(entry: CatalogEntry, report: CheckReport): Promise<void> {
     const sharing = await this.#catalog.sharing(entry.name);
     const place = await this.#place(sharing.place);
-    const fetch = (publication: number) => this.#fetch(sharing, publication);
+    const fetch = (publication: number) => this.#fetch(entry, sharing, publication);
     await checkSharedFiles({ catalog: this.#catalog, sharing, place, fetch }, report);
   }
 
@@ -187,18 +187,18 @@ export class SharedFiles implements VersionFiles {
     for (const place of this.#places.values()) await (await place).close();
   }
 
-  async #fetch(sharing: Sharing, publication: number): Promise<VersionFile> {
+  async #fetch(entry: CatalogEntry, sharing: Sharing, publication: number): Promise<VersionFile> {
     try {
-      return await this.#fetchFrom(sharing, publication);
+      return await this.#fetchFrom(entry, sharing, publication);
     } catch (error) {
       // The chunks may have been moved to a different place in the meantime.
       const { place } = await this.#present(sharing);
       if (place === sharing.place) throw error;
-      return await this.#fetchFrom({ ...sharing, place }, publication);
+      return await this.#fetchFrom(entry, { ...sharing, place }, publication);
     }
   }
 
-  async #fetchFrom(sharing: Sharing, publication: number): Promise<VersionFile> {
+  async #fetchFrom(entry: CatalogEntry, sharing: Sharing, publication: number): Promise<VersionFile> {
     // Commands do not listen for changes, and their machine may have no server that does.
     const { folder, oldest: oldestKept, epoch } = sharing;
     if (oldestKept !== null) await this.#cache.dropBefore(folder, { oldest: oldestKept, epoch });
@@ -212,7 +212,7 @@ export class SharedFiles implements VersionFiles {
       file.release();
       throw error;
     });
-    if (oldest !== null && publication >= oldest) return file;
+    if (oldest !== null && publication >= oldest) return { ...file, expected: expectedOf(entry, found) };
     // Somebody was forgotten, or all data removed, while the version was being fetched.
     file.release();
     await this.#cache.dropBefore(folder, { oldest: oldest ?? Number.POSITIVE_INFINITY, epoch });
@@ -291,19 +291,23 @@ export class SharedFiles implements VersionFiles {
     };
   }
 
-  /** Copies a version to the path where the next one is built. */
-  async #prepare({ sharing, building, copied }: Turn): Promise<void> {
-    if (copied === undefined) return;
-    const base = await this.#fetch(sharing, copied);
+  /**
+   * Copies a version to the path where the next one is built, and returns what it must be; absent
+   * before the first publication.
+   */
+  async #prepare({ entry, sharing, building, copied }: Turn): Promise<ExpectedVersion | undefined> {
+    if (copied === undefined) return undefined;
+    const base = await this.#fetch(entry, sharing, copied);
     try {
       await copyFile(base.path, building, constants.COPYFILE_FICLONE);
+      return base.expected;
     } finally {
       base.release();
     }
   }
 
   /** Stores the chunks of a copy, which is not visible before it is in the catalog. */
-  async #stage({ entry, file }: Original, options: AdoptOptions): Promise<UploadedCopy> {
+  async #stage({ entry, file }: Adopted, options: AdoptOptions): Promise<UploadedCopy> {
     const { name, settings, version } = entry;
     checkReplaceable(await this.#catalog.createFor(entry), options.replace);
     const lease = await this.#lease(name, options);
@@ -335,6 +339,16 @@ export class SharedFiles implements VersionFiles {
 /** A copy whose chunks are stored and that is not yet current, and the turn to publish. */
 interface UploadedCopy extends SharedCopy {
   readonly turn: Turn;
+}
+
+/** The catalog names the current version, and the versions that are kept. */
+function expectedOf(organization: CatalogEntry, { publication, version }: KeptVersion): ExpectedVersion {
+  const { name } = organization;
+  const isCurrent = publication === organization.publication;
+  return {
+    ...{ organization, version: isCurrent ? organization.version : version },
+    ...{ name: `The stored version ${publication} of ${name}`, remedy: restoring(name) },
+  };
 }
 
 /** Throws `chunks-away` when it takes longer. */

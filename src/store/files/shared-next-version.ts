@@ -21,7 +21,7 @@ import { type Held, upload } from '../chunks/transfer.ts';
 import { isUnknown } from '../organization-name.ts';
 import type { Settings } from '../store.ts';
 import type { NextVersion, PublishedHead } from '../version/publish/next-version.ts';
-import type { VersionFile } from '../version/read/version-dataset.ts';
+import type { VersionFile } from '../version/read/opened-version.ts';
 import type { VersionCache } from './cache.ts';
 
 /** The turn to publish one organization. */
@@ -45,13 +45,20 @@ export class SharedNextVersion implements NextVersion {
   readonly #catalog: PostgresCatalog;
   readonly #cache: VersionCache;
   readonly #turn: Turn;
-  readonly #current: VersionFile | undefined;
+  readonly base: NextVersion['base'];
+  readonly current: VersionFile | undefined;
   #hasEnded = false;
 
-  /** `current`: the file of the current version, if an earlier one is restored. */
-  constructor(catalog: PostgresCatalog, cache: VersionCache, turn: Turn, current?: VersionFile) {
+  /** `current` is released with the turn. */
+  constructor(
+    catalog: PostgresCatalog,
+    cache: VersionCache,
+    turn: Turn,
+    { base, current }: { base: NextVersion['base']; current: VersionFile | undefined },
+  ) {
     this.entry = turn.entry;
-    this.#current = current;
+    this.base = base;
+    this.current = current;
     this.spillFolder = `${turn.building}.tmp`;
     this.#catalog = catalog;
     this.#cache = cache;
@@ -64,10 +71,6 @@ export class SharedNextVersion implements NextVersion {
 
   get file(): string {
     return this.#turn.building;
-  }
-
-  get current(): string | undefined {
-    return this.#current?.path;
   }
 
   async publish(next: PublishedHead): Promise<void> {
@@ -123,7 +126,7 @@ export class SharedNextVersion implements NextVersion {
 
   async #end(): Promise<void> {
     this.#hasEnded = true;
-    this.#current?.release();
+    this.current?.release();
     await this.#turn.lease.release();
   }
 }

@@ -5,7 +5,7 @@ import type { CatalogEntry, CatalogStatements } from '../catalog/catalog.ts';
 import type { PublicationOptions } from '../store.ts';
 
 import type { NextVersion } from '../version/publish/next-version.ts';
-import type { VersionFile } from '../version/read/version-dataset.ts';
+import type { VersionFile } from '../version/read/opened-version.ts';
 import type { CheckReport } from './check-report.ts';
 
 /** The entry of an organization with the file of its current version, as of one look-up. */
@@ -13,6 +13,12 @@ export interface Original {
   readonly entry: CatalogEntry;
   /** Absent while nothing is published. */
   readonly file: VersionFile | undefined;
+}
+
+/** An organization to copy, and the file of its version; absent while nothing is published. */
+export interface Adopted {
+  readonly entry: CatalogEntry;
+  readonly file: Pick<VersionFile, 'path'> | undefined;
 }
 
 export interface CopyOptions extends PublicationOptions {
@@ -76,7 +82,7 @@ export interface VersionFiles {
    * originals. Creates organizations that do not exist. Throws `organization-exists`,
    * `organization-busy`.
    */
-  adopt(originals: readonly Original[], options: AdoptOptions): Promise<void>;
+  adopt(originals: readonly Adopted[], options: AdoptOptions): Promise<void>;
   /**
    * Changes the name of an organization, in its turn to publish. An organization that has the name
    * already must have been renamed by a call that was interrupted, which this one finishes. Throws

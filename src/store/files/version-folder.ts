@@ -13,7 +13,7 @@ import { synchronize } from '../../system/synchronize.ts';
 import { type ChunkDigests, digestsOf, digestsWithout } from '../chunks/chunk-digests.ts';
 import { KEPT_VERSIONS, type Rules } from '../store.ts';
 import { versionOfImage } from '../version/read/image-file.ts';
-import type { VersionFile } from '../version/read/version-dataset.ts';
+import type { VersionFile } from '../version/read/opened-version.ts';
 import {
   encodeDigests,
   isAsRecorded,
@@ -70,7 +70,7 @@ export class VersionFolder {
    * Begins to read a version; call it before the file is opened. Deletes what killed processes have
    * spilled while they read it.
    */
-  async read(generation: number): Promise<VersionFile> {
+  async read(generation: number): Promise<Omit<VersionFile, 'expected'>> {
     // A folder that can only be read is served as well.
     await this.#dropSpilled(generation).catch(() => undefined);
     return {
@@ -186,7 +186,7 @@ export class VersionFolder {
    * images. One of these versions may become the spare.
    */
   async prune(current: number, rules: Rules): Promise<void> {
-    const oldest = Math.max(await this.#oldestKept(current, rules), await this.#oldest());
+    const oldest = Math.max(await this.#oldestKept(current, rules), await this.oldest());
     await this.#makeSpare(current, oldest);
     for (const name of await readdir(this.#folder)) {
       const generation = versionOf(name) ?? current;
@@ -226,7 +226,7 @@ export class VersionFolder {
 
   /** Versions before the current one that may still be served, latest first (decision 54). */
   async before(current: number): Promise<readonly number[]> {
-    const oldest = await this.#oldest();
+    const oldest = await this.oldest();
     const published = (await readdir(this.#folder)).map((name) => Number(PUBLISHED.exec(name)?.[1]));
     return published
       .filter((generation) => generation >= oldest && generation < current)
@@ -274,8 +274,12 @@ export class VersionFolder {
     return await readChunkDigests(this.#folder, generation).catch(() => undefined);
   }
 
-  /** Throws `data-unreadable` when the file is damaged. */
-  async #oldest(): Promise<number> {
+  /**
+   * The number of the oldest version that may be served: a copy that replaced all versions before
+   * it, or the first one after somebody was forgotten. 0: any may. Throws `data-unreadable` when
+   * the file is damaged.
+   */
+  async oldest(): Promise<number> {
     const path = join(this.#folder, OLDEST);
     const text = (await readIfExists(path))?.toString();
     if (text === undefined) return 0;

@@ -21,12 +21,14 @@ import type {
   VersionDifference,
 } from '../store.ts';
 import { DuckdbPublication } from '../version/publish/publication.ts';
-import { openVersionDataset, type VersionFile } from '../version/read/version-dataset.ts';
+import type { VersionFile } from '../version/read/opened-version.ts';
+import { openVersionDataset } from '../version/read/version-dataset.ts';
 import { readDifference, readHistory } from '../version/read/version-history.ts';
 import { openVersionRows } from '../version/read/version-rows.ts';
 import type { VersionRows } from '../version-rows.ts';
 import type { CheckFinding, CheckProgress } from './check-report.ts';
 import {
+  type Adopted,
   type AdoptOptions,
   type BeginOptions,
   type CopyOptions,
@@ -104,10 +106,7 @@ export class VersionStore implements Store {
   }
 
   async openDataset(name: string): Promise<Dataset | undefined> {
-    return await this.#withCurrent(
-      name,
-      async ({ entry, file }) => file && (await openVersionDataset(file, entry.version)),
-    );
+    return await this.#withCurrent(name, async ({ file }) => file && (await openVersionDataset(file)));
   }
 
   async openEarlier(name: string): Promise<Dataset | undefined> {
@@ -188,12 +187,13 @@ export class VersionStore implements Store {
 
   /**
    * Makes the complete file of the current version available locally. Throws
-   * `organization-unknown`.
+   * `organization-unknown`, `data-unreadable`.
    */
   async prefetch(name: string): Promise<Prefetched> {
     return await this.#withCurrent(name, async ({ entry, file }) => {
+      const rows = await openVersionRows(entry, file);
       const size = file === undefined ? 0 : (await stat(file.path)).size;
-      file?.release();
+      await rows.close();
       return { organization: entry.name, version: entry.version, bytes: size };
     });
   }
@@ -205,8 +205,8 @@ export class VersionStore implements Store {
   async copyTo(target: VersionStore, name: string, options: CopyOptions): Promise<CopyOutcome> {
     return await this.#withCurrent(name, async (original) => {
       try {
+        const counts = await countsOf(original);
         await this.#files.verify(original);
-        const counts = original.file && (await countsOf(original.file));
         const replaced = await target.replacedBy(original.entry);
         const entry = { ...original.entry, name: replaced?.name ?? original.entry.name };
         await target.adopt([{ ...original, entry }], options);
@@ -249,7 +249,7 @@ export class VersionStore implements Store {
    * keeps its rules. Throws the errors of `replacedBy`, `organization-exists` and
    * `organization-busy`.
    */
-  async adopt(originals: readonly Original[], options: AdoptOptions): Promise<void> {
+  async adopt(originals: readonly Adopted[], options: AdoptOptions): Promise<void> {
     const replaced = new Map((await this.#catalog.all()).map(({ name, version }) => [name, version]));
     await this.#files.adopt(originals, options);
     for (const { entry } of originals) {
@@ -359,8 +359,9 @@ export class VersionStore implements Store {
   }
 }
 
-async function countsOf(file: VersionFile): Promise<Counts> {
-  const dataset = await openVersionDataset({ ...file, release: () => undefined });
-  await dataset.close();
-  return dataset.counts;
+/** Opens the file itself, not its memory image, so that a different version is noticed. */
+async function countsOf({ entry, file }: Original): Promise<Counts | undefined> {
+  const rows = await openVersionRows(entry, file && { ...file, release: () => undefined });
+  await rows.close();
+  return rows.counts;
 }

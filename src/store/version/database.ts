@@ -89,19 +89,34 @@ export class Database {
   }
 
   /**
-   * Like `open`, but opens the file at the first query. If that fails, the query fails. The file
-   * can be renamed, replaced or deleted before. Undefined on systems where that is not possible.
+   * Like `open`, but opens the file at the first query, and verifies it with `verify`. If either
+   * fails, the query fails with `data-unreadable`. The file can be renamed, replaced or deleted
+   * before. Undefined on systems where that is not possible.
    */
-  static openLater(path: string, options: DatabaseOptions): Database | undefined {
+  static openLater(
+    path: string,
+    options: DatabaseOptions,
+    verify: (ask: (sql: string) => Promise<DuckDBValue[][]>) => Promise<unknown>,
+  ): Database | undefined {
     if (process.platform !== 'linux') return undefined;
     const descriptor = openSync(path, 'r');
     // DuckDB looks for a write-ahead log beside the file itself, so the access is restricted only
     // when the file is open.
-    return new Database(
-      () => openFile(`/proc/self/fd/${descriptor}`, { ...options, attached: {} }),
-      false,
-      () => closeSync(descriptor),
-    );
+    const open = async () => {
+      const instance = await openFile(`/proc/self/fd/${descriptor}`, { ...options, attached: {} });
+      const connection = await instance.connect();
+      try {
+        await verify((sql) => runRows(connection, sql));
+      } catch (error) {
+        instance.closeSync();
+        // Requests meet it, so the reason is only logged.
+        throw unreadable(error);
+      } finally {
+        connection.closeSync();
+      }
+      return instance;
+    };
+    return new Database(open, false, () => closeSync(descriptor));
   }
 
   get isOpen(): boolean {

@@ -12,6 +12,8 @@ export interface VersionFacts {
   readonly publishedMs: number;
   /** Sequence of the event published last. */
   readonly lastSequence: number;
+  /** See `organizationDigest`. */
+  readonly organizationDigest: string;
 }
 
 /** Replaces the row. */
@@ -24,8 +26,10 @@ export async function writeVersion(
   await runRows(
     connection,
     `INSERT INTO version (version, published_ms, publication, last_sequence, organization_id, title,
-       domain, category_id, course_lookup, lms_user_properties, user_points_key, policy) SELECT $version, $publishedMs, $publication, $lastSequence,
-       $id, $title, $domain, $categoryId, $courseLookup = 1, $properties, $pointsKey, $policy`,
+       domain, category_id, course_lookup, lms_user_properties, user_points_key, policy,
+       organization_digest)
+     SELECT $version, $publishedMs, $publication, $lastSequence, $id, $title, $domain, $categoryId,
+       $courseLookup = 1, $properties, $pointsKey, $policy, $organizationDigest`,
     {
       version: facts.version,
       publishedMs: BigInt(facts.publishedMs),
@@ -39,6 +43,7 @@ export async function writeVersion(
       properties: JSON.stringify(settings.lmsUserProperties),
       pointsKey: settings.userPointsKey,
       policy: settings.policy,
+      organizationDigest: facts.organizationDigest,
     },
   );
 }

@@ -32,6 +32,7 @@ async function makeEarlier(file: string, format: 3 | 4 | 5): Promise<void> {
   ])
     await connection.run(`DROP TABLE ${table}`);
   await connection.run('ALTER TABLE events DROP COLUMN body');
+  await connection.run('ALTER TABLE version DROP COLUMN organization_digest');
   if (format < 5) await connection.run('ALTER TABLE version DROP COLUMN user_points_key');
   if (format === 3) {
     for (const clock of LATER_USER_CLOCKS) await connection.run(`ALTER TABLE users DROP COLUMN ${clock}`);

@@ -3,6 +3,7 @@ import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
 import type { Cause, Changes, Outcome, PublishedVersion } from '../../store.ts';
 import { text } from '../../stored-values.ts';
 import { runRows } from '../database.ts';
+import { hasHistory } from './schema.ts';
 
 /** More files of an import are not recorded. */
 const MOST_FILES = 20;
@@ -29,10 +30,24 @@ export async function recordPublication(
   );
 }
 
-/** The columns of `historyOf`, in their order. */
-export const HISTORY_COLUMNS = 'publication, version, published_ms, about';
+/**
+ * The publications that a file of the given format records, in their order. `file`: the name under
+ * which it is attached; absent: the one that is open.
+ */
+export async function readHistoryOf(
+  ask: (sql: string) => Promise<DuckDBValue[][]>,
+  format: number,
+  file?: string,
+): Promise<Omit<PublishedVersion, 'isKept'>[]> {
+  if (!hasHistory(format)) return [];
+  const table = file === undefined ? 'publications' : `${file}.publications`;
+  const rows = await ask(
+    `SELECT publication, version, published_ms, about FROM ${table} ORDER BY publication`,
+  );
+  return rows.map(historyOf);
+}
 
-/** A row of the history; `about` may be null. */
+/** A publication, its version, its time, and its `about`, which may be null. */
 export function historyOf([publication, version, publishedMs, about]: readonly DuckDBValue[]): Omit<
   PublishedVersion,
   'isKept'

@@ -1,6 +1,7 @@
 /** The port through which a publication builds the next version and makes it current. */
 import type { FilePart } from '../../../system/file-part.ts';
 import type { OrganizationEntry, Settings } from '../../store.ts';
+import type { ExpectedVersion } from './version-identity.ts';
 
 export interface NextVersion {
   /** The entry as of the beginning of the turn; no other publication can change it. */
@@ -12,8 +13,10 @@ export interface NextVersion {
    * before the first publication.
    */
   readonly file: string;
+  /** What the copy must be; absent before the first publication. */
+  readonly base: ExpectedVersion | undefined;
   /** The file of the current version; only if an earlier one is restored. */
-  readonly current: string | undefined;
+  readonly current: { readonly path: string; readonly expected: ExpectedVersion } | undefined;
   /** Folder for data that DuckDB spills from memory. */
   readonly spillFolder: string;
   /**

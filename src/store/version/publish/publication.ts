@@ -8,6 +8,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { AppError } from '../../../domain/app-error.ts';
 import { readPolicy } from '../../../points/policy.ts';
 import { type BuildMemory, refuseMemoryShortage } from '../../build-memory.ts';
+import { organizationDigest } from '../../organization-digest.ts';
 import { describeOverdue, isTooMany } from '../../overdue.ts';
 import { expiryOf } from '../../retention.ts';
 import type { DeletionOf, EventColumns, RecordKind, RecordOf, StagedProblem } from '../../staging.ts';
@@ -39,9 +40,10 @@ import { type MergePosition, nextSequence } from './merge-events.ts';
 import type { NextVersion } from './next-version.ts';
 import { publishPoints } from './points-tables.ts';
 import { CURRENT, changesOfRollback, type RolledBack, rollBack } from './roll-back.ts';
-import { bringUpToDate, GENERATION_SCHEMA, readFormat } from './schema.ts';
+import { bringUpToDate, GENERATION_SCHEMA } from './schema.ts';
 import { StagingTables } from './staging-tables.ts';
 import { recordChanges } from './version-changes.ts';
+import { type ExpectedVersion, verifyVersion } from './version-identity.ts';
 import { writeViews } from './views.ts';
 
 /** Called when a publication has taken effect, with the settings that are in force from then on. */
@@ -106,11 +108,11 @@ export class DuckdbPublication implements Publication {
       memoryBytes: memory.bytesFor(0),
       spillFolder,
       recordsWrites: next.publication !== undefined,
-      ...(next.current === undefined ? {} : { attached: { [CURRENT]: next.current } }),
+      ...(next.current === undefined ? {} : { attached: { [CURRENT]: next.current.path } }),
     });
     try {
       const connection = await database.connect();
-      await prepareTables(connection, next.publication === undefined);
+      await prepareTables(connection, next.base);
       const staging = await StagingTables.create(connection);
       return new DuckdbPublication(next, { database, connection, staging, memory, options, onPublished });
     } catch (error) {
@@ -169,7 +171,7 @@ export class DuckdbPublication implements Publication {
     await setMemory(this.#connection, this.#memory.bytesFor(events));
     await this.#keepOverdue();
     const position = await this.#position();
-    const { isAnew, format } = await rollBack(this.#connection, position);
+    const { isAnew, format } = await rollBack(this.#connection, position, this.#next);
     await this.#delete({ report: () => undefined });
     const changes = await changesOfRollback(this.#connection, format, position);
     this.#rolledBack = { changes, isAnew };
@@ -336,8 +338,10 @@ export class DuckdbPublication implements Publication {
       `SELECT max(sequence) FROM events WHERE sequence >= ${next}`,
     );
     const lastSequence = Math.max(Number(row?.[0] ?? 0), next);
-    const facts = { ...made, publication: position.publication, lastSequence };
-    await writeVersion(this.#connection, this.#settings, facts);
+    await writeVersion(this.#connection, this.#settings, {
+      ...{ ...made, publication: position.publication, lastSequence },
+      organizationDigest: organizationDigest(this.#next.entry.secret),
+    });
     return lastSequence;
   }
 
@@ -358,13 +362,16 @@ interface FileState {
   readonly version: string | undefined;
 }
 
-/** Creates the tables of a new file, or brings those of an earlier format up to date. */
-async function prepareTables(connection: DuckDBConnection, isNew: boolean): Promise<void> {
-  if (isNew) {
+/**
+ * Creates the tables of a new file, or brings those of an earlier format up to date. `base`: what
+ * the file must be before; absent: new.
+ */
+async function prepareTables(connection: DuckDBConnection, base: ExpectedVersion | undefined): Promise<void> {
+  if (base === undefined) {
     await connection.run(`BEGIN; ${GENERATION_SCHEMA} COMMIT;`);
     return;
   }
-  const format = await readFormat(async (sql) => await runRows(connection, sql));
+  const { format } = await verifyVersion((sql) => runRows(connection, sql), base);
   for (const step of bringUpToDate(format)) await connection.run(step);
 }
 

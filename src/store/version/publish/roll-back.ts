@@ -12,9 +12,12 @@ import { comparedFields } from '../long-texts.ts';
 import { compareVersions } from './compare-versions.ts';
 import { emptyDerived } from './derived-tables.ts';
 import { insertDeletedEvents } from './event-queries.ts';
+import { readHistoryOf } from './history.ts';
 import { EVENT_TABLES } from './layout.ts';
 import { type MergePosition, nextSequence } from './merge-events.ts';
-import { FORMAT, hasHistory, readFormat, tableOf } from './schema.ts';
+import type { NextVersion } from './next-version.ts';
+import { FORMAT, hasHistory, tableOf } from './schema.ts';
+import { verifyVersion } from './version-identity.ts';
 
 /** The name under which the current version is attached. */
 export const CURRENT = 'current_version';
@@ -25,13 +28,20 @@ export interface RolledBack {
   readonly isAnew: boolean;
 }
 
-/** `format`: that of the current version. */
+/**
+ * `format`: that of the current version. Throws `data-unreadable` when one of the files is not the
+ * version that the other one or the catalog names.
+ */
 export async function rollBack(
   connection: DuckDBConnection,
   position: MergePosition,
+  { base, current }: Pick<NextVersion, 'base' | 'current'>,
 ): Promise<{ readonly isAnew: boolean; readonly format: number }> {
+  if (base === undefined || current === undefined) throw new Error('no earlier version is restored');
   const sequence = nextSequence(position);
-  const format = await readFormat(async (sql) => await runRows(connection, sql), CURRENT);
+  const ask = (sql: string) => runRows(connection, sql);
+  const { format } = await verifyVersion(ask, current.expected, CURRENT);
+  await verifyVersion(ask, { ...base, history: await readHistoryOf(ask, format, CURRENT) });
   const [row] = await runRows(connection, 'SELECT last_sequence FROM version');
   const restoredSequence = Number(row?.[0]);
   await takeHistory(connection, format);

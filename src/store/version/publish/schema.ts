@@ -13,7 +13,7 @@ import { type CopiedTable, quoted, TABLE_NAMES, type Type, VERSION_TABLES } from
 import { MISSING_STANDINGS } from './points-tables.ts';
 
 /** Increment on every change of the schema. */
-export const FORMAT = 10;
+export const FORMAT = 11;
 /** The earliest format that can be read. The next publication upgrades the file to `FORMAT`. */
 const EARLIEST_FORMAT = 3;
 /** The format that added the other clocks of users. */
@@ -71,7 +71,8 @@ export const GENERATION_SCHEMA = `
 CREATE TABLE version (
   version VARCHAR, published_ms BIGINT, publication INTEGER, last_sequence BIGINT,
   organization_id BIGINT, title VARCHAR, domain VARCHAR, category_id BIGINT,
-  course_lookup BOOLEAN, lms_user_properties VARCHAR, user_points_key VARCHAR, policy VARCHAR
+  course_lookup BOOLEAN, lms_user_properties VARCHAR, user_points_key VARCHAR, policy VARCHAR,
+  organization_digest VARCHAR
 );
 COMMENT ON TABLE version IS '${commentOf(FORMAT)}';
 ${TABLE_NAMES.map((table) => createTable(table, VERSION_TABLES[table].columns)).join('\n')}
@@ -108,6 +109,7 @@ const ADDED: readonly Added[] = [
     columns: { user_points_key: "'user-id'" },
   },
   { format: 10, table: 'events', type: 'VARCHAR', columns: { body: NOTHING } },
+  { format: 11, table: 'version', type: 'VARCHAR', columns: { organization_digest: NOTHING } },
 ];
 
 /** Other statements that upgrade a format to the next one, by the earlier format. */

@@ -2,9 +2,9 @@
  * Checks one version: reads every block that holds data, which DuckDB compares with its checksums,
  * and compares the tables with each other.
  */
-import { Database } from '../database.ts';
-import { readFormat } from '../publish/schema.ts';
-import type { VersionFile } from './version-dataset.ts';
+import { readHistoryOf } from '../publish/history.ts';
+import type { NamedPublication } from '../publish/version-identity.ts';
+import { openVersion, type VersionFile } from './opened-version.ts';
 
 /** Memory that DuckDB may use before it spills to disk. */
 const MEMORY_BYTES = 512e6;
@@ -111,35 +111,29 @@ function statements(): readonly (readonly [problem: string, count: string])[] {
 }
 
 export interface CheckedVersion {
-  /** The name of the version. */
-  readonly version: string;
   /** What is wrong, one line each. */
   readonly problems: readonly string[];
+  /** The publications that the file records. */
+  readonly history: readonly NamedPublication[];
 }
 
-/** Reads the whole file, without releasing it. Throws when it cannot be read. */
-export async function checkVersion({
-  path,
-  spillFolder,
-}: Pick<VersionFile, 'path' | 'spillFolder'>): Promise<CheckedVersion> {
-  const database = await Database.open(path, {
-    readOnly: true,
-    memoryBytes: MEMORY_BYTES,
-    spillFolder,
-  });
+/**
+ * Reads the whole file, without releasing it. Throws when it cannot be read, or is a different
+ * version.
+ */
+export async function checkVersion(file: VersionFile): Promise<CheckedVersion> {
+  const { database, format } = await openVersion(file, MEMORY_BYTES);
   try {
-    await readFormat(async (sql) => await database.rows(sql));
     for (const [table] of await database.rows('SELECT table_name FROM duckdb_tables()')) {
       await database.rows(`SELECT count(*), sum(hash(t)) FROM ${table} t`);
     }
-    const [row] = await database.rows('SELECT version FROM version');
     const problems: string[] = [];
     for (const [problem, sql] of statements()) {
       const [found] = await database.rows(sql);
       const count = Number(found?.[0] ?? 0);
       if (count !== 0) problems.push(`${problem} (${count})`);
     }
-    return { version: String(row?.[0]), problems };
+    return { problems, history: await readHistoryOf((sql) => database.rows(sql), format) };
   } finally {
     database.close();
   }

@@ -25,19 +25,20 @@ import type { Scope } from '../../../domain/scope.ts';
 import { clockOf, type Unseen } from '../../../domain/user-clocks.ts';
 import { AsyncMemo } from '../../../system/async-memo.ts';
 import { readProductVersion } from '../../../system/product-version.ts';
-import { Database, type DatabaseOptions, joinedIntegers, type StatementParameters } from '../database.ts';
-import { hasClocks, hasHistory, readFormat, tableOf } from '../publish/schema.ts';
+import { type Database, joinedIntegers, type StatementParameters } from '../database.ts';
+import { hasClocks, hasHistory } from '../publish/schema.ts';
 import { readDeletedEvents, readForgotten, readRevisions } from './change-set.ts';
 import { readChanges } from './changes.ts';
 import { readCommonValues } from './common-values.ts';
 import { allOf, type Condition, inRange, inScope, visibleOf, withCreation } from './conditions.ts';
 import { fragmentsPath, hasSmallImage, ImageFile, readImageHead } from './image-file.ts';
 import { readLedger } from './ledger.ts';
+import { type OpenedVersion, openVersion, openVersionLater, type VersionFile } from './opened-version.ts';
 import { readPointsSlices, readStandings, streamPoints } from './points-totals.ts';
 import { readRecords, readTextBytes } from './records.ts';
 import { readTables } from './tables.ts';
 import { readSlices, readTally, streamEvents } from './timeline.ts';
-import { decodeHead, encodeHead, HEAD_COLUMNS, headOf, type VersionHead } from './version-head.ts';
+import { decodeHead, encodeHead, headOf, type VersionHead } from './version-head.ts';
 
 /** Memory that DuckDB may use for queries of one version before it spills to disk. */
 const MEMORY_BYTES = 1024e6;
@@ -45,44 +46,32 @@ const MEMORY_BYTES = 1024e6;
 /** LMS properties whose values stay in memory; each takes four bytes per user. */
 const KEPT_PROPERTIES = 8;
 
-/** The file of a version, which never changes. */
-export interface VersionFile {
-  readonly path: string;
-  /** Folder for data that DuckDB spills from memory; used by this opening only. */
-  readonly spillFolder: string;
-  /** Path for the memory image of the version; absent if it has none. */
-  readonly imagePath?: string;
-  /** Call it once, when the file is no longer read. */
-  release(): void;
-}
-
 /**
- * Opens a version for reading. The dataset releases the file. Throws when the file is damaged.
- * `version`, if known: a small version with an image is opened only when something is read that is
- * not in the image.
+ * Opens a version for reading. The dataset releases the file. Throws `data-unreadable` when the
+ * file is damaged, or a different version. A small version with an image is opened only when
+ * something is read that is not in the image.
  */
-export async function openVersionDataset(file: VersionFile, version?: string): Promise<Dataset> {
-  const { path, release } = file;
+export async function openVersionDataset(file: VersionFile): Promise<Dataset> {
   let database: Database | undefined;
   try {
-    const later = version === undefined ? undefined : await openLater(file, version);
+    const later = await openLater(file);
     if (later !== undefined) return later;
-    database = await Database.open(path, optionsFor(file));
-    const asked = database;
-    const format = await readFormat(async (sql) => await asked.rows(sql));
-    return new VersionDataset(database, await readHead(database, format), format, file);
+    const opened = await openVersion(file, MEMORY_BYTES);
+    database = opened.database;
+    return new VersionDataset(database, await readHead(opened), opened.format, file);
   } catch (error) {
     database?.close();
-    release();
+    file.release();
     throw error;
   }
 }
 
-async function openLater(file: VersionFile, version: string): Promise<Dataset | undefined> {
-  const { path, imagePath } = file;
-  if (imagePath === undefined || !(await hasSmallImage(imagePath))) return undefined;
+async function openLater(file: VersionFile): Promise<Dataset | undefined> {
+  const { imagePath, expected } = file;
+  const { version } = expected;
+  if (version === undefined || imagePath === undefined || !(await hasSmallImage(imagePath))) return undefined;
   // Before its image is read: a different version with the same path would have no image yet.
-  const database = Database.openLater(path, optionsFor(file));
+  const database = openVersionLater(file, MEMORY_BYTES);
   const encoded = database && (await readImageHead(imagePath, version));
   if (database === undefined || encoded === undefined) {
     database?.close();
@@ -90,10 +79,6 @@ async function openLater(file: VersionFile, version: string): Promise<Dataset | 
   }
   const { head, format } = decodeHead(encoded);
   return new VersionDataset(database, head, format, file);
-}
-
-function optionsFor({ spillFolder }: VersionFile): DatabaseOptions {
-  return { readOnly: true, memoryBytes: MEMORY_BYTES, spillFolder };
 }
 
 class VersionDataset implements Dataset {
@@ -275,13 +260,11 @@ class VersionDataset implements Dataset {
   }
 }
 
-async function readHead(database: Database, format: number): Promise<VersionHead> {
-  const [row] = await database.rows(`SELECT ${HEAD_COLUMNS} FROM ${tableOf('version', format)}`);
-  if (row === undefined) throw new Error('the generation names no version');
+async function readHead({ database, head }: OpenedVersion): Promise<VersionHead> {
   const [counts = []] = await database.rows(
     `SELECT (SELECT count(*) FROM events), (SELECT count(*) FROM users), (SELECT count(*) FROM boards),
        (SELECT count(*) FROM pins)`,
   );
   const kinds = await database.rows('SELECT type, action FROM kinds ORDER BY ix');
-  return headOf(row, counts, kinds);
+  return headOf(head, counts, kinds);
 }

@@ -7,13 +7,9 @@ export type VersionHead = Pick<
   'version' | 'organization' | 'lookups' | 'userPointsKey' | 'policy' | 'counts' | 'lastSequence' | 'kinds'
 >;
 
-/** The columns of the first argument of `headOf`. */
-export const HEAD_COLUMNS =
-  'version, last_sequence, organization_id, title, domain, category_id, course_lookup, lms_user_properties, user_points_key, policy';
-
 /**
- * `counts`: of events, users, boards and pins. `kinds`: type and action, by index. Integers are
- * numbers or bigints.
+ * `head`: as `verifyVersion` returns it. `counts`: of events, users, boards and pins. `kinds`: type
+ * and action, by index. Integers are numbers or bigints.
  */
 export function headOf(
   head: readonly unknown[],

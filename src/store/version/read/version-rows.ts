@@ -4,12 +4,12 @@ import type { Counts } from '../../../dataset/dataset.ts';
 import type { OrganizationEntry } from '../../store.ts';
 import type { VersionRows } from '../../version-rows.ts';
 import { type CopiedRows, type CopiedTable, selection, VERSION_TABLES } from '../../version-tables.ts';
-import { Database } from '../database.ts';
+import type { Database } from '../database.ts';
 import { bytesOfRow } from '../long-texts.ts';
 import { portionsOf } from '../portions.ts';
 import { rowsOfChunk } from '../publish/copied-chunks.ts';
-import { readFormat, tableOf } from '../publish/schema.ts';
-import type { VersionFile } from './version-dataset.ts';
+import { tableOf } from '../publish/schema.ts';
+import { openVersion, type VersionFile } from './opened-version.ts';
 
 const MEMORY_BYTES = 768e6;
 
@@ -25,12 +25,12 @@ export async function openVersionRows(
   file: VersionFile | undefined,
 ): Promise<VersionRows> {
   if (file === undefined) return new DuckdbRows(entry);
-  const { path, spillFolder, release } = file;
+  const { release } = file;
   let database: Database | undefined;
   try {
-    database = await Database.open(path, { readOnly: true, memoryBytes: MEMORY_BYTES, spillFolder });
-    const asked = database;
-    const format = await readFormat(async (sql) => await asked.rows(sql));
+    const opened = await openVersion(file, MEMORY_BYTES);
+    const { format } = opened;
+    database = opened.database;
     const counts = await readCounts(database);
     const hasBodies = await readHasBodies(database, format);
     return new DuckdbRows(entry, { database, counts, hasBodies, format, release });

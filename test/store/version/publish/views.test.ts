@@ -198,7 +198,8 @@ describe('a version file', () => {
   });
 
   it('passes the check of the store', async () => {
-    const { problems } = await checkVersion({ path: fileOf(data, 5), spillFolder: data });
-    assert.deepEqual(problems, []);
+    const { file } = await store.original(ORGANIZATION);
+    assert.deepEqual((await checkVersion(file!)).problems, []);
+    file!.release();
   });
 });
