@@ -226,6 +226,26 @@ describe('a database', () => {
         );
         await assertRefused(stand, waitForPolls);
       }));
+
+    it('with an incomplete manifest of the current version is refused', () =>
+      withTwo(kind, async (stand, waitForPolls) => {
+        await change(
+          stand,
+          `UPDATE versions SET manifest = substr(manifest, 1, 20)
+           WHERE organization = (SELECT organization FROM organizations WHERE name = $1) AND $2 <> ''`,
+        );
+        await assertRefused(stand, waitForPolls, /The list of the chunks of a version is damaged/);
+      }));
+
+    it('without the manifest of the current version is refused', () =>
+      withTwo(kind, async (stand, waitForPolls) => {
+        await change(
+          stand,
+          `UPDATE versions SET manifest = NULL
+           WHERE organization = (SELECT organization FROM organizations WHERE name = $1) AND $2 <> ''`,
+        );
+        await assertRefused(stand, waitForPolls, /The current version 1-\w+ of harbor has no manifest/);
+      }));
   }
 });
 

@@ -322,10 +322,7 @@ export class PostgresCatalog extends Organizations implements Catalog {
   /** The database verifies its rows itself; this compares them with each other. */
   async findDamage(): Promise<readonly string[]> {
     const rows = await this.#database.rows(WITHOUT_MANIFEST);
-    return rows.map(
-      ([name, version]) =>
-        `The current version ${text(version)} of ${text(name)} has no manifest. Restore it with "corkboard restore --replace --organization".`,
-    );
+    return rows.map(([name, version]) => withoutManifest(text(name), text(version)));
   }
 
   /** Whether the database has checksums of its pages. */
@@ -411,6 +408,11 @@ export class PostgresCatalog extends Organizations implements Catalog {
     if (row === undefined) throw new Error('the catalog has lost its row');
     return row;
   }
+}
+
+/** What is wrong with a current version that cannot be found, and what to do. */
+export function withoutManifest(name: string, version: string | undefined): string {
+  return `The current version ${version} of ${name} has no manifest. Restore it with "corkboard restore --replace --organization".`;
 }
 
 async function create(

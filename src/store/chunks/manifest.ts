@@ -5,6 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
+import { AppError } from '../../domain/app-error.ts';
 import type { FilePart } from '../../system/file-part.ts';
 
 const HEADER_BYTES = 12 * 1024;
@@ -91,11 +92,16 @@ export function encodeManifest({ bytes, chunks }: Manifest): Buffer {
   return encoded;
 }
 
-/** Throws when the manifest is incomplete. */
+/** Throws `data-unreadable` when the manifest is incomplete. */
 export function decodeManifest(encoded: Uint8Array): Manifest {
   const view = Buffer.from(encoded.buffer, encoded.byteOffset, encoded.byteLength);
-  const bytes = Number(view.readBigUInt64BE());
-  if (view.length !== SIZE_BYTES + chunkCount(bytes) * ENTRY_BYTES) throw new Error('a manifest is damaged');
+  const bytes = view.length < SIZE_BYTES ? 0 : Number(view.readBigUInt64BE());
+  if (view.length !== SIZE_BYTES + chunkCount(bytes) * ENTRY_BYTES) {
+    throw new AppError(
+      'data-unreadable',
+      'The list of the chunks of a version is damaged. Restore it from a backup, or publish again.',
+    );
+  }
   const chunks = Array.from({ length: chunkCount(bytes) }, (_, index) => {
     const start = SIZE_BYTES + index * ENTRY_BYTES;
     return {

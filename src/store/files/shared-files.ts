@@ -8,7 +8,13 @@ import { constants, copyFile } from 'node:fs/promises';
 import { AppError } from '../../domain/app-error.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { Lease } from '../catalog/lease.ts';
-import type { KeptVersion, PostgresCatalog, SharedCopy, Sharing } from '../catalog/postgres-catalog.ts';
+import {
+  type KeptVersion,
+  type PostgresCatalog,
+  type SharedCopy,
+  type Sharing,
+  withoutManifest,
+} from '../catalog/postgres-catalog.ts';
 import type { ChunkPlace } from '../chunks/chunk-place.ts';
 import { decodeManifest } from '../chunks/manifest.ts';
 import { IN_DATABASE } from '../chunks/places.ts';
@@ -203,7 +209,7 @@ export class SharedFiles implements VersionFiles {
     const { folder, oldest: oldestKept, epoch } = sharing;
     if (oldestKept !== null) await this.#cache.dropBefore(folder, { oldest: oldestKept, epoch });
     const [found] = await this.#catalog.kept(sharing.organization, publication);
-    if (found === undefined) throw notKept(publication);
+    if (found === undefined) throw missing(entry, publication);
     const place = await this.#place(sharing.place);
     const wanted = { folder: sharing.folder, publication, manifest: decodeManifest(found.manifest), place };
     await this.#whenThere(wanted);
@@ -216,7 +222,7 @@ export class SharedFiles implements VersionFiles {
     // Somebody was forgotten, or all data removed, while the version was being fetched.
     file.release();
     await this.#cache.dropBefore(folder, { oldest: oldest ?? Number.POSITIVE_INFINITY, epoch });
-    throw notKept(publication);
+    throw missing(entry, publication);
   }
 
   /**
@@ -349,6 +355,12 @@ function expectedOf(organization: CatalogEntry, { publication, version }: KeptVe
     ...{ organization, version: isCurrent ? organization.version : version },
     ...{ name: `The stored version ${publication} of ${name}`, remedy: restoring(name) },
   };
+}
+
+/** Why there is no such version: only an earlier one can be too old to be kept. */
+function missing({ name, version, publication: current }: CatalogEntry, publication: number): AppError {
+  if (publication !== current) return notKept(publication);
+  return new AppError('data-unreadable', withoutManifest(name, version));
 }
 
 /** Throws `chunks-away` when it takes longer. */
