@@ -59,7 +59,7 @@ export const SETS = {
     'test/pull/{characters,hostile,kept,pull}.test.ts',
     'test/sync/hostile.test.ts',
     'test/render/{large-answers,parquet}.test.ts',
-    'test/server/{cutting,excel,fuzz,parquet-shares,remote-parquet,time-slices}.test.ts',
+    'test/server/{cutting,excel,fuzz,parquet-shares,remote-parquet,time-slices,wrong-files}.test.ts',
     'test/server/traffic/shares.test.ts',
     'test/store/version/publish/layout.test.ts',
   ],
