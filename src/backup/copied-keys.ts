@@ -1,7 +1,7 @@
 /** The keys of an organization that is copied from one store to another. */
 import { AppError } from '../domain/app-error.ts';
 import type { KeyRow, KeyRows } from '../keys/key-row.ts';
-import type { Replaced } from '../store/catalog/catalog.ts';
+import type { ReplacedOrganization } from '../store/catalog/catalog.ts';
 import type { VersionStore } from '../store/files/version-store.ts';
 
 /** A store with its keys. */
@@ -27,7 +27,7 @@ export async function keysFor(
  */
 export async function refuseOtherKeys(
   target: KeyRows,
-  replaced: Replaced | undefined,
+  replaced: ReplacedOrganization | undefined,
   copied: readonly KeyRow[],
 ): Promise<void> {
   if (replaced === undefined || replaced.isSame || replaced.publication !== undefined) return;

@@ -6,7 +6,7 @@
 import { join } from 'node:path';
 import { AppError } from '../domain/app-error.ts';
 import { FULL_SCOPE } from '../domain/scope.ts';
-import type { Replaced } from '../store/catalog/catalog.ts';
+import type { ReplacedOrganization } from '../store/catalog/catalog.ts';
 import { openFolderStore } from '../store/files/open-folder.ts';
 import type { CopyOptions, Original } from '../store/files/version-files.ts';
 import type { VersionStore } from '../store/files/version-store.ts';
@@ -50,7 +50,7 @@ interface Chosen {
   readonly entry: OrganizationEntry;
   /** Its name in the target. */
   readonly name: string;
-  readonly replaced: Replaced | undefined;
+  readonly replaced: ReplacedOrganization | undefined;
 }
 
 interface Plan extends Chosen {

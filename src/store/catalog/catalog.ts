@@ -53,7 +53,7 @@ export interface Catalog {
    * its name belongs to a different one with data: keys would open the data of another
    * organization.
    */
-  replacedBy(original: OrganizationEntry): Promise<Replaced | undefined>;
+  replacedBy(original: OrganizationEntry): Promise<ReplacedOrganization | undefined>;
   /**
    * The names that keys of an organization may still have, in addition to its own: those before a
    * renaming that has not finished.
@@ -117,9 +117,9 @@ export function settingsColumns(settings: Settings) {
 }
 
 /** What makes a copy the same organization as its original, and its rules. */
-export type Identity = Pick<OrganizationEntry, 'secret' | 'derivedIds' | 'rules'>;
+export type OrganizationIdentity = Pick<OrganizationEntry, 'secret' | 'derivedIds' | 'rules'>;
 
-function identityColumns({ secret, derivedIds, rules }: Identity) {
+function identityColumns({ secret, derivedIds, rules }: OrganizationIdentity) {
   return { secret, derived_ids: derivedIds, rules: JSON.stringify(rules) };
 }
 
@@ -129,7 +129,7 @@ function identityColumns({ secret, derivedIds, rules }: Identity) {
  */
 export function copiedColumns(
   original: OrganizationEntry,
-  replaced: Replaced | undefined,
+  replaced: ReplacedOrganization | undefined,
   publication?: number,
 ) {
   const { rules, ...identity } = identityColumns(original);
@@ -143,7 +143,7 @@ export function copiedColumns(
 }
 
 /** The organization that a copy replaces. */
-export interface Replaced {
+export interface ReplacedOrganization {
   readonly name: string;
   /** Number of its current version; absent while nothing is published. */
   readonly publication: number | undefined;
@@ -204,7 +204,7 @@ export class Organizations {
   }
 
   /** See `Catalog.replacedBy`. */
-  async replacedBy({ name, secret }: OrganizationEntry): Promise<Replaced | undefined> {
+  async replacedBy({ name, secret }: OrganizationEntry): Promise<ReplacedOrganization | undefined> {
     const rows = await this.#database.rows(
       `SELECT name, generation, secret = $1, ${this.#damage} FROM organizations
        WHERE secret = $1 OR lower(name) = $2 ORDER BY lower(name)`,
@@ -232,7 +232,7 @@ export class Organizations {
   }
 }
 
-function newIdentity(): Identity {
+function newIdentity(): OrganizationIdentity {
   return { secret: randomBytes(32), derivedIds: 'keyed', rules: {} };
 }
 
@@ -244,7 +244,7 @@ export async function insertOrganization(
   transaction: CatalogStatements,
   name: string,
   settings: Partial<Settings>,
-  identity: Identity = newIdentity(),
+  identity: OrganizationIdentity = newIdentity(),
 ): Promise<CatalogEntry> {
   checkOrganizationName(name);
   const organizations = new Organizations(transaction);

@@ -20,11 +20,11 @@ import {
   type ColumnValue,
   copiedColumns,
   emptyColumns,
-  type Identity,
   insertOrganization,
   type NextHead,
+  type OrganizationIdentity,
   Organizations,
-  type Replaced,
+  type ReplacedOrganization,
   renameOrganization,
   settingsColumns,
 } from './catalog.ts';
@@ -116,7 +116,7 @@ export class PostgresCatalog extends Organizations implements Catalog {
    * Creates the organization without its data, unless there is one to replace. Returns what a copy
    * of it replaces from then on. Throws the errors of `replacedBy`.
    */
-  async createFor(original: OrganizationEntry): Promise<Replaced> {
+  async createFor(original: OrganizationEntry): Promise<ReplacedOrganization> {
     return await this.#database.transact(async (transaction) => {
       await nextTick(transaction);
       const replaced = await new Organizations(transaction).replacedBy(original);
@@ -222,7 +222,7 @@ export class PostgresCatalog extends Organizations implements Catalog {
     await this.#database.transact(async (transaction) => {
       await nextTick(transaction);
       const organizations = new Organizations(transaction);
-      const all: [SharedCopy, Replaced | undefined][] = [];
+      const all: [SharedCopy, ReplacedOrganization | undefined][] = [];
       for (const copy of copies) all.push([copy, await organizations.replacedBy(copy.original)]);
       for (const [{ lease, original, head }, replaced] of all) {
         const columns = copiedColumns(original, replaced, head?.publication);
@@ -419,7 +419,7 @@ async function create(
   transaction: Session,
   name: string,
   settings: Partial<Settings>,
-  identity?: Identity,
+  identity?: OrganizationIdentity,
 ): Promise<CatalogEntry> {
   // First, because two concurrent creations would choose the same id.
   const { tick, place } = await nextTick(transaction);

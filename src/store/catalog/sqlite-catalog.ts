@@ -30,7 +30,7 @@ import {
   insertOrganization,
   type NextHead,
   Organizations,
-  type Replaced,
+  type ReplacedOrganization,
   refuseTaken,
   renameOrganization,
   SELECT,
@@ -136,7 +136,7 @@ export class SqliteCatalog extends Organizations implements Catalog {
     return renamed === undefined ? undefined : await super.find(renamed);
   }
 
-  override async replacedBy(original: OrganizationEntry): Promise<Replaced | undefined> {
+  override async replacedBy(original: OrganizationEntry): Promise<ReplacedOrganization | undefined> {
     return await replacedBy(this.#database, original);
   }
 
@@ -220,7 +220,7 @@ export class SqliteCatalog extends Organizations implements Catalog {
    */
   async adopt(copies: readonly Copy[]): Promise<void> {
     await this.#database.transact(async (transaction) => {
-      const all: [Copy, Replaced | undefined][] = [];
+      const all: [Copy, ReplacedOrganization | undefined][] = [];
       for (const copy of copies) all.push([copy, await replacedBy(transaction, copy.original)]);
       for (const [{ original, publication }, replaced] of all) {
         const { name, settings } = original;
@@ -307,7 +307,7 @@ async function updateRow(database: CatalogStatements, name: string, columns: Sto
 async function replacedBy(
   database: CatalogStatements,
   original: OrganizationEntry,
-): Promise<Replaced | undefined> {
+): Promise<ReplacedOrganization | undefined> {
   const organizations = new Organizations(database, sealCheck(SEALED), isDamaged(SEALED));
   const replaced = await organizations.replacedBy(original);
   if (replaced === undefined) await refuseFormer(database, original.name);

@@ -6,7 +6,7 @@ import { stat } from 'node:fs/promises';
 import type { Counts, Dataset } from '../../dataset/dataset.ts';
 import { AppError } from '../../domain/app-error.ts';
 import { type BuildMemory, buildMemory } from '../build-memory.ts';
-import type { Catalog, CatalogEntry, Replaced } from '../catalog/catalog.ts';
+import type { Catalog, CatalogEntry, ReplacedOrganization } from '../catalog/catalog.ts';
 import { checkOrganizationName } from '../organization-name.ts';
 import type {
   OrganizationEntry,
@@ -221,7 +221,7 @@ export class VersionStore implements Store {
    * The organization that a copy of `original` replaces; absent if there is none. Throws
    * `organization-exists` if it has a different name, or if a different organization has its name.
    */
-  async replacedBy(original: OrganizationEntry): Promise<Replaced | undefined> {
+  async replacedBy(original: OrganizationEntry): Promise<ReplacedOrganization | undefined> {
     return await this.#catalog.replacedBy(original);
   }
 
