@@ -292,7 +292,8 @@ class Walk {
   /** After a kill: the state is that before or that after, for all organizations alike. */
   async #assertEither(after: State): Promise<State> {
     const before = this.#state;
-    const seen = await this.#observe();
+    // The running server may not have noticed a publication yet.
+    const seen = await this.#observe(undefined);
     const sinceBefore = this.#differences(seen, before, after);
     const untilAfter = this.#differences(seen, after, before);
     const isEither = sinceBefore.length === 0 || untilAfter.length === 0;
@@ -312,7 +313,8 @@ class Walk {
   }
 
   async #assertState(about: string): Promise<void> {
-    const differences = async () => this.#differences(await this.#observe(), this.#state, this.#state);
+    const differences = async () =>
+      this.#differences(await this.#observe(this.#url), this.#state, this.#state);
     if (this.#url !== undefined)
       await until(async () => (await differences()).length === 0).catch(() => undefined);
     assert.deepEqual(await differences(), [], about);
@@ -338,7 +340,7 @@ class Walk {
   }
 
   /** For each key the addresses of the users that it opens, or the status. */
-  async #observe(): Promise<ReadonlyMap<string, string>> {
+  async #observe(running: string | undefined): Promise<ReadonlyMap<string, string>> {
     const ask = async (url: string) => {
       const seen = new Map<string, string>();
       for (const key of this.#keys.keys()) {
@@ -347,7 +349,7 @@ class Walk {
       }
       return seen;
     };
-    if (this.#url !== undefined) return await ask(this.#url);
+    if (running !== undefined) return await ask(running);
     const { cache, ...options } = this.#place.options;
     const cached = cache === undefined ? {} : { cache: join(cache, `${this.#machine}`) };
     return await serving({ words: [], options: { ...options, ...cached } }, ask);
