@@ -80,6 +80,8 @@ export class ChainCheck {
   /** `newest`: the largest number that a record can have, even if a command was interrupted. */
   end(newest: number): void {
     this.#judgeStart();
+    // Its number is not known, and it is reported.
+    if (this.#isBroken) return;
     const last = this.#before?.sequence ?? 0;
     if (this.#head !== undefined && last < this.#head.sequence) {
       const how = this.#before === undefined ? ` ${howToArchive(this.#head.sequence + 1)}` : '';

@@ -39,7 +39,7 @@ export async function refuseOtherKeys(
   const { name } = replaced;
   throw new AppError(
     'organization-exists',
-    `"${name}" is a different organization in the target, without data but with ${others.length === 1 ? 'a key' : `${others.length} keys`} that would open the copied data; nothing of it was copied. Revoke its keys, or remove it: corkboard organizations remove ${JSON.stringify(name)}`,
+    `"${name}" is a different organization in the target, without data but with ${others.length === 1 ? 'a key' : `${others.length} keys`} that would open the copied data; nothing was changed. Revoke its keys, or remove it: corkboard organizations remove ${JSON.stringify(name)}`,
   );
 }
 

@@ -128,7 +128,9 @@ async function chooseOrganizations(
   for (const name of named) {
     const one = organizations && (await presentAs(name, all, target.store));
     // A look-up of one entry refuses it if it is damaged.
-    const entry = await backup.store.organization(one?.name ?? name);
+    const entry = await backup.store.organization(one?.name ?? name).catch((error: unknown) => {
+      throw isUnknown(error) ? notInBackup(name, all) : error;
+    });
     const replaced = await target.store.replacedBy({ ...entry, name: one?.presentName ?? entry.name });
     // An organization without data replaces none that has some.
     if (entry.version === undefined && replaced?.publication !== undefined) continue;
@@ -137,6 +139,11 @@ async function chooseOrganizations(
   }
   if (!replace) refuseData(await target.store.organizations(), organizations && chosen);
   return chosen;
+}
+
+function notInBackup(name: string, all: readonly OrganizationEntry[]): AppError {
+  const names = all.map((one) => one.name).join(', ');
+  return new AppError('organization-unknown', `The backup has no organization "${name}". It has: ${names}.`);
 }
 
 /** The organization of the backup that has this name in the target; absent if there is none. */

@@ -7,7 +7,7 @@ import { AppError } from '../domain/app-error.ts';
 import { fullDiskError } from './process/full-disk.ts';
 import { isMemoryShortage } from './process/memory-shortage.ts';
 import { buildProgram } from './program.ts';
-import { refuseEmptyValues } from './terminal/options.ts';
+import { refuseLostValues } from './terminal/options.ts';
 import { concealSecrets, remark } from './terminal/output.ts';
 import { chooseVariables } from './terminal/setting.ts';
 
@@ -37,7 +37,7 @@ export async function runProgram(build: BuildProgram = buildProgram): Promise<vo
   try {
     const program = await build(process.argv.slice(2));
     chooseVariables(program);
-    refuseEmptyValues(program);
+    refuseLostValues(program);
     await program.parseAsync();
   } catch (error) {
     process.exitCode = tell(error);

@@ -81,11 +81,24 @@ export function checkReplaceable(
   );
 }
 
-/** The organization of a copy has a different name in the target. */
-export function differentlyNamed(name: string, nameThere: string): AppError {
+/**
+ * The organization of a copy has a different name in the target. `isFree`: whether no other one has
+ * its name there.
+ */
+export function differentlyNamed(name: string, nameThere: string, isFree: boolean): AppError {
+  const rename = `corkboard organizations rename ${word(nameThere)} ${word(name)}`;
+  const former = isFree ? `, or give it its former name before: ${rename}` : '';
   return new AppError(
     'organization-exists',
-    `"${name}" is named "${nameThere}" in the target; nothing was copied. Restore it under that name (corkboard restore BACKUP --replace --organization ${word(nameThere)}), or give it its former name before: corkboard organizations rename ${word(nameThere)} ${word(name)}`,
+    `"${name}" is named "${nameThere}" in the target; nothing was changed. Restore it under that name (corkboard restore BACKUP --replace --organization ${word(nameThere)})${former}.`,
+  );
+}
+
+/** The organization of a copy has a damaged entry with a different name in the target. */
+export function damagedName(name: string, nameThere: string): AppError {
+  return new AppError(
+    'organization-exists',
+    `"${name}" has a damaged entry with the name "${nameThere}" in the target; nothing was changed. Remove the entry before: corkboard organizations remove ${word(nameThere)}`,
   );
 }
 
@@ -93,7 +106,7 @@ export function differentlyNamed(name: string, nameThere: string): AppError {
 export function differentOrganization(name: string): AppError {
   return new AppError(
     'organization-exists',
-    `"${name}" is a different organization in the target, with a secret of its own; nothing was copied, because its keys would open the data of the other one. Rename or remove it before: corkboard organizations rename ${word(name)} NEW-NAME, or corkboard organizations remove ${word(name)}`,
+    `"${name}" is a different organization in the target, with a secret of its own; nothing was changed, because its keys would open the data of the other one. Rename or remove it before: corkboard organizations rename ${word(name)} NEW-NAME, or corkboard organizations remove ${word(name)}`,
   );
 }
 

@@ -18,6 +18,21 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   '--column': 'text for people, which limits nothing',
 };
 
+/** Options whose value is a list, by its name in the help. */
+const LIST = /<(?:ids|names|kinds|fields|addresses|origins)>/;
+/** Two lists for options that do not take numbers. */
+const LISTS: Readonly<Record<string, readonly [string, string]>> = {
+  '--cors-origin': ['https://a.example', 'https://b.example'],
+  '--lms-splits': ['cohort', 'term'],
+  '--lms-user-properties': ['sis_id', 'login'],
+  '--networks': ['192.0.2.0/24', '198.51.100.0/24'],
+  '--redact': ['email', 'name'],
+  '--replace': ['users', 'boards'],
+  '--trust-proxy': ['192.0.2.1', '192.0.2.2'],
+};
+/** Options that add a second list to the first. */
+const ADDS: ReadonlySet<string> = new Set(['--cors-origin', '--trust-proxy']);
+
 /** Runs a command with one more option, without what it does; tells whether it would have begun. */
 async function runWith(name: string, words: readonly string[], environment: NodeJS.ProcessEnv = {}) {
   const [, ...path] = name.split(' ');
@@ -44,6 +59,28 @@ function requiredWords({ registeredArguments, options }: Command, { long }: Opti
 }
 
 const takesValue = ({ required, optional }: Option) => required || optional;
+
+describe('a second list', () => {
+  for (const [name, command] of allCommands()) {
+    for (const option of command.options.filter(({ flags }) => LIST.test(flags))) {
+      const { long } = option;
+      it(`of ${long} is refused by ${name}, or added to the first`, async () => {
+        const [first, second] = LISTS[long!] ?? ['1', '2'];
+        const words = [...requiredWords(command, option), `${long}=${first}`];
+        assert.equal((await runWith(name, words)).code, 0, words.join(' '));
+        const { code, stderr } = await runWith(name, [...words, `${long}=${second}`]);
+        if (ADDS.has(long!)) assert.equal(code, 0, stderr);
+        else assert.match(stderr, /is invalid\. It is given twice\. Give one list, with commas\.\n/);
+      });
+    }
+  }
+
+  it('does not make "forget" erase only one of two users', async () => {
+    const users = ['--organization', 'school', '--user', '32', '--user', '33'];
+    const { code, begins } = await runWith('corkboard forget', users);
+    assert.deepEqual([code, begins], [2, false]);
+  });
+});
 
 describe('an empty or blank value', () => {
   for (const [name, command] of allCommands()) {

@@ -61,7 +61,7 @@ describe('forget, in a data folder', () => {
     const refused = await run([...forget('college'), ...place.words]);
     assert.equal(refused.code, 1);
     assert.match(refused.stderr, /organizations.school belongs to no organization and may contain data of/);
-    assert.match(refused.stderr, /move it elsewhere\. Then repeat the command\./);
+    assert.match(refused.stderr, /move it elsewhere\. Then repeat the command, and/);
     // An import that erases the user is refused as well.
     const users = join(folder, 'users.ndjson');
     writeFileSync(users, '{"id":2,"email":"x@x.example","name":"Bob","forgotten":true}\n');

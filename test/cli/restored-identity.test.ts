@@ -92,7 +92,7 @@ for (const kind of PLACE_KINDS) {
       ]) {
         const { code, stdout, stderr } = await run(words);
         assert.deepEqual([code, stdout], [1, ''], words.join(' '));
-        assert.match(stderr, /"school" is named "college" in the target; nothing was copied\./);
+        assert.match(stderr, /"school" is named "college" in the target; nothing was changed\./);
         assert.match(stderr, /--replace --organization "college"/);
         assert.match(stderr, /corkboard organizations rename "college" "school"/);
         assert.deepEqual(await responsesOf(place, keys), before);

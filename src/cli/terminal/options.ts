@@ -1,7 +1,7 @@
 /**
  * Readers of option values. Each converts the text from the command line, or throws an error whose
  * message says what is expected (exit code 2). No reader has to refuse an empty text:
- * `refuseEmptyValues` does so for all options.
+ * `refuseLostValues` does so for all options.
  */
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
@@ -51,21 +51,38 @@ const READS_EMPTY: ReadonlySet<unknown> = new Set([
   readUsers,
 ]);
 
+/** Readers of lists that do not add a second one to the first. */
+const READS_ONE_LIST: ReadonlySet<unknown> = new Set([
+  readBoards,
+  readIdentifiers,
+  readLmsSplits,
+  readNames,
+  readNetworks,
+  readRedaction,
+  readReplaced,
+  readUsers,
+]);
+
 /**
  * Makes all options of a command and of its subcommands refuse an empty or blank value, which is
- * usually a variable of a script that is not set: an option that limits something must not be lost.
+ * usually a variable of a script that is not set, and a second list, with which the first would be
+ * ignored: what an option limits, or whom a command erases, must not be lost.
  */
-export function refuseEmptyValues(command: Command): void {
+export function refuseLostValues(command: Command): void {
   for (const option of command.options) {
     const { parseArg: read } = option;
-    if ((!option.required && !option.optional) || READS_EMPTY.has(read)) continue;
+    if (!option.required && !option.optional) continue;
+    let isGiven = false;
     option.argParser((text, previous: unknown) => {
-      if (text.trim() === '')
+      if (text.trim() === '' && !READS_EMPTY.has(read))
         throw new InvalidArgumentError('It is empty. Give a value, or leave the option out.');
+      if (isGiven && READS_ONE_LIST.has(read))
+        throw new InvalidArgumentError('It is given twice. Give one list, with commas.');
+      isGiven = true;
       return read === undefined ? text : read(text, previous);
     });
   }
-  for (const below of command.commands) refuseEmptyValues(below);
+  for (const below of command.commands) refuseLostValues(below);
 }
 
 export function readPort(text: string): number {

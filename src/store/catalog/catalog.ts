@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import {
   checkOrganizationName,
+  damagedName,
   defaultSettings,
   differentlyNamed,
   differentOrganization,
@@ -220,7 +221,8 @@ export class Organizations {
     const same = candidates.find(({ hasSecret }) => hasSecret);
     if (namesake?.isDamaged) return { ...namesake, isSame: false };
     if (namesake?.hasSecret) return { ...namesake, isSame: true };
-    if (same !== undefined) throw differentlyNamed(name, same.name);
+    if (same?.isDamaged) throw damagedName(name, same.name);
+    if (same !== undefined) throw differentlyNamed(name, same.name, namesake === undefined);
     if (namesake?.publication !== undefined) throw differentOrganization(namesake.name);
     return namesake && { ...namesake, isSame: false };
   }

@@ -412,7 +412,7 @@ export class PostgresCatalog extends Organizations implements Catalog {
 
 /** What is wrong with a current version that cannot be found, and what to do. */
 export function withoutManifest(name: string, version: string | undefined): string {
-  return `The current version ${version} of ${name} has no manifest. Restore it with "corkboard restore --replace --organization".`;
+  return `The current version ${version} of ${name} has no manifest. Restore it: corkboard restore BACKUP --replace --organization ${JSON.stringify(name)}`;
 }
 
 async function create(

@@ -60,7 +60,7 @@ const SEALED: SealedTable = {
   key: 'name',
   columns: COLUMNS,
   describe: (name) =>
-    `The entry of ${name} in ${FILE} is damaged. Restore the organization with "corkboard restore --replace --organization".`,
+    `The entry of ${name} in ${FILE} is damaged. Restore the organization: corkboard restore BACKUP --replace --organization ${JSON.stringify(name)}`,
 };
 
 /** The columns that the first seals were made of. */

@@ -47,7 +47,7 @@ const LOCK = 'publication.lock';
 const LOCK_FILES: readonly string[] = [LOCK, `${LOCK}-journal`];
 const REMOVAL_RETRIES = 5;
 const MOVE_STRAY =
-  'If "organizations rename" or "organizations remove" was interrupted, run it again; if no command has just created the folder, move it elsewhere.';
+  'If "organizations rename", "organizations remove", "restore" or "copy" was interrupted, run it again; if no command has just created the folder, move it elsewhere.';
 
 interface StrayFolder {
   readonly name: string;
@@ -312,7 +312,7 @@ export class LocalFiles implements VersionFiles {
       if (renamed !== undefined || (await this.#isEmpty(name))) continue;
       throw new AppError(
         'erasure-refused',
-        `${organizationFolder(this.#dataFolder, name)} belongs to no organization and may contain data of the users; no user was erased. ${MOVE_STRAY} Then repeat the command.`,
+        `${organizationFolder(this.#dataFolder, name)} belongs to no organization and may contain data of the users; no user was erased. ${MOVE_STRAY} Then repeat the command, and erase the users from the folder by deleting it.`,
       );
     }
   }
