@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -270,11 +270,10 @@ describe('workers that cannot start', () => {
     });
   });
 
-  it('fail on damaged data with the same message as a single process', async () => {
-    const damaged = join(folder, 'damaged');
-    mkdirSync(damaged);
-    writeFileSync(join(damaged, 'catalog.db'), 'x'.repeat(10_000));
-    const [one, two] = await startBoth(['--data', damaged, '--port', '0']);
+  it('fail on a folder that cannot be used with the same message as a single process', async () => {
+    const unusable = join(folder, 'unusable');
+    writeFileSync(unusable, '');
+    const [one, two] = await startBoth(['--data', unusable, '--port', '0']);
     assert.deepEqual(two, one);
     assert.match(
       JSON.stringify(one),
