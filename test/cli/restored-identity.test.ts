@@ -188,6 +188,24 @@ for (const kind of PLACE_KINDS) {
       assert.match(audit, /"keys":\{"restored":0,"unchanged":1\}/);
     });
 
+    it('has each version once in its history, and the one that was restored is kept', async () => {
+      const { place, backup } = await places.copy(kind);
+      const school = ['--organization', 'school'];
+      const listed = async () =>
+        (await runJson(['versions', 'list', ...school, ...place.words])).map(
+          ({ publication, isKept }: Record<string, unknown>) => [publication, isKept],
+        );
+      await succeed(place, 'import', otherBundle, ...school);
+      await succeed(place, 'restore', backup, '--replace');
+      assert.deepEqual(await listed(), [[3, true]]);
+      await succeed(place, 'import', otherBundle, ...school);
+      assert.deepEqual(await listed(), [
+        [4, true],
+        [3, true],
+      ]);
+      await succeed(place, 'rollback', ...school, '--to', '3');
+    });
+
     it('gets the rules of the backup if it was not there', async () => {
       const { place } = await places.copy(kind);
       await succeed(place, 'organizations', 'configure', 'school', '--longest-key-life', '30d');

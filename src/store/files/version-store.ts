@@ -130,14 +130,27 @@ export class VersionStore implements Store {
   async versions(name: string): Promise<readonly PublishedVersion[]> {
     return await this.#withCurrent(name, async ({ entry, file }) => {
       const kept = await this.#files.kept(entry);
-      const known = file === undefined ? [] : await readHistory(file);
+      const known = new Map<string, Omit<PublishedVersion, 'isKept'>>();
+      const keptVersions = new Set<string>();
       for (const publication of kept) {
-        if (known.some((one) => one.publication === publication)) continue;
-        // Published before histories were recorded.
-        known.push(...(await readHistory(await this.#files.file(entry, publication)).catch(() => [])));
+        const recorded = [...known.values()].find((one) => one.publication === publication);
+        if (recorded !== undefined) {
+          keptVersions.add(recorded.version);
+          continue;
+        }
+        const isCurrent = file !== undefined && publication === entry.publication;
+        const history = isCurrent
+          ? await readHistory(file)
+          : await readHistory(await this.#files.file(entry, publication)).catch(() => []);
+        for (const one of history) if (!known.has(one.version)) known.set(one.version, one);
+        const own = history.toSorted((one, other) => other.publication - one.publication)[0];
+        if (own === undefined) continue;
+        // A restored version has the number of its original in its history.
+        known.set(own.version, { ...own, publication });
+        keptVersions.add(own.version);
       }
-      return known
-        .map((one) => ({ ...one, isKept: kept.includes(one.publication) }))
+      return [...known.values()]
+        .map((one) => ({ ...one, isKept: keptVersions.has(one.version) }))
         .sort((one, other) => other.publication - one.publication);
     });
   }
