@@ -46,6 +46,11 @@ for (const kind of PLACE_KINDS) {
         found.add(name);
         assert.deepEqual(await responsesOf(place, keys), responses, `step ${step}`);
         assert.equal((await run(['organizations', 'show', name, ...place.words])).code, 0);
+        const other = name === 'school' ? 'college' : 'school';
+        const taken = await run(['organizations', 'create', other, ...place.words]);
+        const { stdout } = await run(['check', ...place.words]);
+        if (taken.code === 0) await run(['organizations', 'remove', other, '--yes', ...place.words]);
+        else assert.match(stdout, new RegExp(`left over: a renaming of "${name}" was interrupted`));
         const again = await run([...RENAME, ...place.words]);
         // The last steps end the command.
         if (again.code !== 0) assert.deepEqual([name, again.code], ['college', 1], again.stderr);

@@ -274,13 +274,20 @@ export class LocalFiles implements VersionFiles {
   }
 
   async strays(names: readonly string[]): Promise<readonly string[]> {
-    const strays = await this.#strayFolders(names);
-    return strays.map(({ name, renamed }) => {
+    const folders = await this.#strayFolders(names);
+    const strays = folders.map(({ name, renamed }) => {
       const path = organizationFolder(this.#dataFolder, name);
       return renamed === undefined
         ? `${path} belongs to no organization. ${MOVE_STRAY}`
         : `${path} is left over: ${unfinishedRenaming(name, renamed)}`;
     });
+    for (const name of names) {
+      for (const former of await this.#catalog.formerNames(name)) {
+        if (folders.some((folder) => folder.name === former)) continue;
+        strays.push(`A name is left over: ${unfinishedRenaming(former, name)}`);
+      }
+    }
+    return strays;
   }
 
   /**
