@@ -7,17 +7,13 @@ import { openSqliteCatalog } from '../store/catalog/sqlite-catalog.ts';
 import { LocalFiles } from '../store/files/local-files.ts';
 import { VersionStore } from '../store/files/version-store.ts';
 import { openTemporaryFolder } from '../system/temporary-folder.ts';
-
-export interface OpenedBackup {
-  readonly store: VersionStore;
-  readonly keys: KeyRows;
-}
+import type { KeyedStore } from './copied-keys.ts';
 
 /**
  * Opens copies of the SQLite files, which may be brought up to date, and the version files in their
  * place, which are only read.
  */
-export async function withBackup<T>(folder: string, use: (backup: OpenedBackup) => Promise<T>): Promise<T> {
+export async function withBackup<T>(folder: string, use: (backup: KeyedStore) => Promise<T>): Promise<T> {
   using copies = openTemporaryFolder();
   for (const name of ['catalog.db', 'keys.db']) copyFileSync(join(folder, name), join(copies.path, name));
   const catalog = openSqliteCatalog(copies.path);
