@@ -116,6 +116,7 @@ it('an organization with data from before keyed ids keeps its derivation, one wi
   const catalog = new DatabaseSync(join(data, 'catalog.db'));
   // Catalogs of that time had neither checksums nor rules.
   catalog.exec(`
+    PRAGMA application_id = 0;
     DROP TRIGGER organizations_inserted;
     DROP TRIGGER organizations_updated;
     ALTER TABLE organizations DROP COLUMN seal;
