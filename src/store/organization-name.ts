@@ -3,7 +3,7 @@
  * the same in every store.
  */
 import { AppError } from '../domain/app-error.ts';
-import type { Settings } from './store.ts';
+import type { OrganizationEntry, Settings } from './store.ts';
 
 /** A folder name on every file system, and readable on a command line. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9 ._-]{0,62}[A-Za-z0-9_-]$|^[A-Za-z0-9]$/;
@@ -50,6 +50,19 @@ export function existingOrganization(name: string): AppError {
  */
 export function unfinishedRenaming(other: string, name: string): string {
   return `a renaming of "${name}" was interrupted, and it still has the name "${other}" as well. To keep "${name}", run: corkboard organizations rename ${word(other)} ${word(name)}; to name it "${other}": corkboard organizations rename ${word(name)} ${word(other)}`;
+}
+
+/** What to do about a removal that has not finished. */
+export function unfinishedRemoval(name: string): string {
+  return `"${name}" is being removed. If the removal was interrupted, finish it: corkboard organizations remove ${word(name)}`;
+}
+
+/** Throws `organization-busy` if the removal of the organization has begun. */
+export function refuseRemoved({
+  name,
+  isBeingRemoved,
+}: Pick<OrganizationEntry, 'name' | 'isBeingRemoved'>): void {
+  if (isBeingRemoved) throw new AppError('organization-busy', unfinishedRemoval(name));
 }
 
 /** Ids from here on are ignored when the next free id is chosen, so that there always is one. */

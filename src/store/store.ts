@@ -75,6 +75,8 @@ export interface OrganizationEntry {
   readonly secret: Uint8Array;
   readonly derivedIds: DerivedIds;
   readonly rules: Rules;
+  /** Whether its removal has begun: until it has finished, nothing can be added to it. */
+  readonly isBeingRemoved?: boolean;
 }
 
 export interface Store {

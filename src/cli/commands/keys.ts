@@ -7,6 +7,7 @@ import { AppError } from '../../domain/app-error.ts';
 import { checkExpiry, type LongestLife } from '../../keys/key-life.ts';
 import { EXPIRES_SOON_DAYS, UNUSED_DAYS, warningsOf } from '../../keys/key-warnings.ts';
 import type { Expiry, KeyEntry, Keyring, NewKey, RateLimit } from '../../keys/keyring.ts';
+import { refuseRemoved } from '../../store/organization-name.ts';
 import type { Store } from '../../store/store.ts';
 import { keepRoom, withReserve } from '../process/full-disk.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
@@ -147,7 +148,9 @@ async function createKey(options: CreateOptions): Promise<void> {
 }
 
 async function createKeyIn(store: Store, keyring: Keyring, options: CreateOptions): Promise<NewKey> {
-  const { name, rules } = await store.organization(options.organization);
+  const entry = await store.organization(options.organization);
+  refuseRemoved(entry);
+  const { name, rules } = entry;
   const created = await keyring.create(
     { ...grantOf(options), organization: name, rateLimit: options.rateLimit },
     options.expires,

@@ -12,6 +12,7 @@ import {
   differentOrganization,
   existingOrganization,
   LARGE_ID,
+  refuseRemoved,
   unknownOrganization,
 } from '../organization-name.ts';
 import type { OrganizationEntry, RuleChanges, Settings } from '../store.ts';
@@ -52,7 +53,7 @@ export interface Catalog {
    * of its name, ignoring case, that has no data or whose entry is damaged. Absent if there is
    * none. Throws `organization-exists` if the same organization has a different name here, or if
    * its name belongs to a different one with data: keys would open the data of another
-   * organization.
+   * organization. Throws `organization-busy` if one of them is being removed.
    */
   replacedBy(original: OrganizationEntry): Promise<ReplacedOrganization | undefined>;
   /**
@@ -60,6 +61,11 @@ export interface Catalog {
    * renaming that has not finished.
    */
   formerNames(name: string): Promise<readonly string[]>;
+  /**
+   * Notes, durably, that an organization is about to be removed, so that a removal that is killed is
+   * noticed.
+   */
+  beginRemoval(name: string): Promise<void>;
   /** See `Store.changeRules`. */
   changeRules(name: string, changes: RuleChanges): Promise<void>;
   /** Throws `organization-unknown`. Cheap enough for several calls a second. */
@@ -158,7 +164,9 @@ export const COLUMNS = [
   'rules',
 ] as const satisfies readonly (keyof OrganizationRow)[];
 
-export const SELECT = `SELECT ${COLUMNS.join(', ')}`;
+const BEING_REMOVED = 'EXISTS (SELECT 1 FROM removals WHERE removals.name = organizations.name)';
+
+export const SELECT = `SELECT ${COLUMNS.join(', ')}, ${BEING_REMOVED}`;
 
 /** The queries that both catalogs share. `database` may be a transaction. */
 export class Organizations {
@@ -207,16 +215,18 @@ export class Organizations {
   /** See `Catalog.replacedBy`. */
   async replacedBy({ name, secret }: OrganizationEntry): Promise<ReplacedOrganization | undefined> {
     const rows = await this.#database.rows(
-      `SELECT name, generation, secret = $1, ${this.#damage} FROM organizations
+      `SELECT name, generation, secret = $1, ${this.#damage}, ${BEING_REMOVED} FROM organizations
        WHERE secret = $1 OR lower(name) = $2 ORDER BY lower(name)`,
       [secret, name.toLowerCase()],
     );
-    const candidates = rows.map(([candidate, generation, hasSecret, isDamaged]) => ({
+    const candidates = rows.map(([candidate, generation, hasSecret, isDamaged, isBeingRemoved]) => ({
       name: text(candidate),
+      isBeingRemoved: Boolean(isBeingRemoved),
       publication: generation === null ? undefined : Number(generation),
       hasSecret: Boolean(hasSecret),
       isDamaged: Boolean(isDamaged),
     }));
+    candidates.forEach(refuseRemoved);
     const namesake = candidates.find((one) => one.name.toLowerCase() === name.toLowerCase());
     const same = candidates.find(({ hasSecret }) => hasSecret);
     if (namesake?.isDamaged) return { ...namesake, isSame: false };
@@ -225,6 +235,10 @@ export class Organizations {
     if (same !== undefined) throw differentlyNamed(name, same.name, namesake === undefined);
     if (namesake?.publication !== undefined) throw differentOrganization(namesake.name);
     return namesake && { ...namesake, isSame: false };
+  }
+
+  async beginRemoval(name: string): Promise<void> {
+    await this.#database.rows('INSERT INTO removals VALUES ($1) ON CONFLICT DO NOTHING', [name]);
   }
 
   async changeRules(name: string, changes: RuleChanges): Promise<void> {
@@ -334,5 +348,6 @@ function readEntry(values: readonly ColumnValue[]): CatalogEntry {
     secret: row.secret,
     derivedIds: derivedIds(row.derived_ids),
     rules: JSON.parse(row.rules),
+    isBeingRemoved: Boolean(values[COLUMNS.length]),
   };
 }

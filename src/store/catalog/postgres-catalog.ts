@@ -280,9 +280,10 @@ export class PostgresCatalog extends Organizations implements Catalog {
       await checkLease(transaction, lease);
       await transaction.rows('DELETE FROM leases WHERE organization = $1', [organization]);
       const remove = 'DELETE FROM organizations WHERE organization = $1 RETURNING name';
-      const [row] = await transaction.rows(remove, [organization]);
-      await removeKeys(text(row?.[0]), transaction);
-      await notify(transaction, text(row?.[0]));
+      const name = text((await transaction.rows(remove, [organization]))[0]?.[0]);
+      await transaction.rows('DELETE FROM removals WHERE name = $1', [name]);
+      await removeKeys(name, transaction);
+      await notify(transaction, name);
     });
   }
 

@@ -67,6 +67,9 @@ const NO_LMS_IDS = `
   WHERE allow_lms_lookup AND NOT (redact_email OR redact_name OR redact_id);
   UPDATE key_changes SET changes = changes + 1;`;
 
+/** Names of organizations whose removal has begun. */
+const REMOVALS = 'CREATE TABLE removals (name TEXT PRIMARY KEY);';
+
 const LMS_SPLITS = 'ALTER TABLE keys ADD lms_splits TEXT;';
 
 /** Statements by name; the names sort in the order of the migrations. */
@@ -76,4 +79,5 @@ export const STEPS: Readonly<Record<string, string>> = {
   '0003': AUDIT,
   '0004': NO_LMS_IDS,
   '0005': LMS_SPLITS,
+  '0006': REMOVALS,
 };

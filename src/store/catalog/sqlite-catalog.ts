@@ -87,8 +87,11 @@ const AUDIT_HEAD = `
     one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL, digest TEXT NOT NULL
   ) STRICT;`;
 
+/** Names of organizations whose removal has begun. */
+const REMOVALS = 'CREATE TABLE removals (name TEXT PRIMARY KEY COLLATE NOCASE) STRICT;';
+
 /** Tables that were added later. */
-const LATER_TABLES = { former_names: FORMER_NAMES, audit_head: AUDIT_HEAD };
+const LATER_TABLES = { former_names: FORMER_NAMES, audit_head: AUDIT_HEAD, removals: REMOVALS };
 
 /**
  * Opens the catalog of a data folder, and creates both if there is none. Throws `data-unreadable`.
@@ -247,6 +250,7 @@ export class SqliteCatalog extends Organizations implements Catalog {
   async remove(name: string): Promise<void> {
     await this.#database.transact(async (transaction) => {
       await transaction.rows('DELETE FROM former_names WHERE name = $1', [name]);
+      await transaction.rows('DELETE FROM removals WHERE name = $1', [name]);
       await transaction.rows('DELETE FROM organizations WHERE name = $1', [name]);
     });
   }

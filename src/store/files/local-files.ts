@@ -225,6 +225,7 @@ export class LocalFiles implements VersionFiles {
   /** Deletes the entry last, because the data is found by it. */
   async #remove(name: string, options: RemoveOptions): Promise<void> {
     const names = [name, ...(await this.#catalog.formerNames(name))];
+    await this.#catalog.beginRemoval(name);
     await refuseKeys(names, options);
     await this.#catalog.empty(name);
     await options.removeOther(names);

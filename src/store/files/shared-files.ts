@@ -145,6 +145,7 @@ export class SharedFiles implements VersionFiles {
     const lease = await this.#lease(name, options);
     try {
       const sharing = await this.#catalog.sharing(lease.organization);
+      await this.#catalog.beginRemoval(sharing.name);
       await refuseKeys([sharing.name], options);
       await this.#catalog.empty(lease, options.removeKeys);
       await options.removeOther([sharing.name]);

@@ -7,7 +7,7 @@ import type { Counts, Dataset } from '../../dataset/dataset.ts';
 import { AppError } from '../../domain/app-error.ts';
 import { type BuildMemory, buildMemory } from '../build-memory.ts';
 import type { Catalog, CatalogEntry, ReplacedOrganization } from '../catalog/catalog.ts';
-import { checkOrganizationName } from '../organization-name.ts';
+import { checkOrganizationName, refuseRemoved, unfinishedRemoval } from '../organization-name.ts';
 import type {
   OrganizationEntry,
   Outcome,
@@ -92,7 +92,9 @@ export class VersionStore implements Store {
   }
 
   async changeRules(name: string, changes: RuleChanges): Promise<void> {
-    const { name: organization, rules: before } = await this.#catalog.entry(name);
+    const entry = await this.#catalog.entry(name);
+    refuseRemoved(entry);
+    const { name: organization, rules: before } = entry;
     await this.#catalog.changeRules(name, changes);
     await this.#onChange({ type: 'rules-changed', organization, before, after: { ...before, ...changes } });
   }
@@ -179,6 +181,7 @@ export class VersionStore implements Store {
   async #begin(name: string, options: BeginOptions): Promise<DuckdbPublication> {
     const next = await this.#files.begin(name, options);
     try {
+      refuseRemoved(next.entry);
       const { cause } = options;
       const { name: organization, settings: before } = next.entry;
       return await DuckdbPublication.begin(next, this.#buildMemory, options, (outcome, after) =>
@@ -285,6 +288,7 @@ export class VersionStore implements Store {
    */
   async rename(name: string, newName: string, options: RenameOptions): Promise<OrganizationEntry> {
     checkOrganizationName(newName);
+    refuseRemoved(await this.#catalog.entry(name));
     await this.#files.rename(name, newName, options);
     const entry = await this.#catalog.entry(newName);
     await this.#onChange({ type: 'renamed', organization: entry.name, before: name });
@@ -334,6 +338,7 @@ export class VersionStore implements Store {
       try {
         const entry = await this.#catalog.entry(name);
         version = entry.version;
+        if (entry.isBeingRemoved) report.damage(unfinishedRemoval(entry.name));
         await this.#files.check(entry, report);
       } catch (error) {
         if (!(error instanceof AppError) || error.code !== 'data-unreadable') throw error;
