@@ -77,7 +77,7 @@ export const SETS = {
   ],
   /** The other tests that take several seconds. */
   longer: [
-    'test/cli/{export,forget,import-formats,node-version,organizations,pull,versions}.test.ts',
+    'test/cli/{damaged-file,export,forget,import-formats,node-version,organizations,pull,versions}.test.ts',
     'test/client/{client,live,package,page-limits}.test.ts',
     'test/console/announcement.test.ts',
     'test/contract/{parquet-again,redacted-ids}.test.ts',

@@ -62,8 +62,8 @@ export interface Catalog {
    */
   formerNames(name: string): Promise<readonly string[]>;
   /**
-   * Notes, durably, that an organization is about to be removed, so that a removal that is killed is
-   * noticed.
+   * Notes, durably, that an organization is about to be removed, so that a removal that is killed
+   * is noticed.
    */
   beginRemoval(name: string): Promise<void>;
   /** See `Store.changeRules`. */

@@ -2,6 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { AppError } from '../../domain/app-error.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
+import { FORMAT_OF_DIGESTS } from '../version/publish/schema.ts';
 import { type NamedPublication, WrongVersion } from '../version/publish/version-identity.ts';
 import type { VersionFile } from '../version/read/opened-version.ts';
 import { checkVersion } from '../version/read/version-check.ts';
@@ -66,6 +67,16 @@ async function reportLeftOvers(
   }
 }
 
+function reportUndigested({ path, expected }: VersionFile, format: number, report: CheckReport): void {
+  if (format >= FORMAT_OF_DIGESTS) {
+    report.damage(`The digests of ${path} are missing. ${expected.remedy}`);
+    return;
+  }
+  report.note(
+    `${path} has no recorded digest: an earlier version of Corkboard wrote it. Blocks without data cannot be verified; the next import writes a file with a digest.`,
+  );
+}
+
 /** Returns the history in the file; none if it cannot be read. */
 async function checkFile(
   { versions, read }: LocalCheck,
@@ -78,14 +89,9 @@ async function checkFile(
   const { remedy } = expected;
   try {
     const isAsPublished = await versions.isAsPublished(publication, report.onBytes);
-    if (isAsPublished === undefined) {
-      report.note(
-        `${path} has no recorded digest: an earlier version of Corkboard wrote it. Blocks without data cannot be verified; the next import writes a file with a digest.`,
-      );
-    } else if (!isAsPublished) {
-      report.damage(`${path} is not what was published. ${remedy}`);
-    }
+    if (isAsPublished === false) report.damage(`${path} is not what was published. ${remedy}`);
     const checked = await checkVersion({ ...file, expected: { ...expected, history } });
+    if (isAsPublished === undefined) reportUndigested(file, checked.format, report);
     for (const problem of checked.problems) report.damage(`In ${path} ${problem}. ${remedy}`);
     return checked.history;
   } catch (error) {

@@ -12,6 +12,7 @@ import { namesIn, readIfExists } from '../../system/if-exists.ts';
 import { synchronize } from '../../system/synchronize.ts';
 import { type ChunkDigests, digestsOf, digestsWithout } from '../chunks/chunk-digests.ts';
 import { KEPT_VERSIONS, type Rules } from '../store.ts';
+import { unreadableVersion } from '../unreadable-version.ts';
 import { versionOfImage } from '../version/read/image-file.ts';
 import type { VersionFile } from '../version/read/opened-version.ts';
 import {
@@ -114,7 +115,9 @@ export class VersionFolder {
     this.#isCloned = await clone(this.file(current), this.building);
     if (this.#isCloned || (await this.#spare.take(current, this.building))) return;
     await this.#spare.drop();
-    await copyFile(this.file(current), this.building);
+    await copyFile(this.file(current), this.building).catch((error: unknown) => {
+      throw isMissing(error) ? unreadableVersion(error) : error;
+    });
   }
 
   /**

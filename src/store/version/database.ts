@@ -15,10 +15,11 @@ import {
   listValue,
   VARCHAR,
 } from '@duckdb/node-api';
-import { AppError } from '../../domain/app-error.ts';
 import { literal } from '../../domain/sql-literal.ts';
+import { isMissing } from '../../system/file-errors.ts';
 import type { FilePart } from '../../system/file-part.ts';
 import { slice } from '../../system/time-slice.ts';
+import { unreadableVersion } from '../unreadable-version.ts';
 
 /** Parameters by name; a list of ids is one value. */
 export type StatementParameters = Readonly<
@@ -99,7 +100,7 @@ export class Database {
     verify: (ask: (sql: string) => Promise<DuckDBValue[][]>) => Promise<unknown>,
   ): Database | undefined {
     if (process.platform !== 'linux') return undefined;
-    const descriptor = openSync(path, 'r');
+    const descriptor = openExisting(path);
     // DuckDB looks for a write-ahead log beside the file itself, so the access is restricted only
     // when the file is open.
     const open = async () => {
@@ -110,7 +111,7 @@ export class Database {
       } catch (error) {
         instance.closeSync();
         // Requests meet it, so the reason is only logged.
-        throw unreadable(error);
+        throw unreadableVersion(error);
       } finally {
         connection.closeSync();
       }
@@ -221,7 +222,7 @@ async function openFile(path: string, options: DatabaseOptions): Promise<DuckDBI
   const size = (await stat(path).catch(() => undefined))?.size ?? 0;
   const { attached = {}, recordsWrites = false } = options;
   const attaches = recordsWrites || options.attached !== undefined;
-  const instance = await DuckDBInstance.create(recordsWrites ? ':memory:' : path, {
+  const instance = await createInstance(recordsWrites ? ':memory:' : path, {
     ...(size <= ONE_THREAD_BYTES ? { threads: '1' } : {}),
     access_mode: options.readOnly ? 'READ_ONLY' : 'READ_WRITE',
     memory_limit: inMegabytes(options.memoryBytes),
@@ -232,6 +233,22 @@ async function openFile(path: string, options: DatabaseOptions): Promise<DuckDBI
   });
   if (attaches) await attach(instance, attached, recordsWrites ? path : undefined);
   return instance;
+}
+
+async function createInstance(path: string, options: Record<string, string>): Promise<DuckDBInstance> {
+  try {
+    return await DuckDBInstance.create(path, options);
+  } catch (error) {
+    throw describeDamage(error);
+  }
+}
+
+function openExisting(path: string): number {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    throw isMissing(error) ? unreadableVersion(error) : error;
+  }
 }
 
 /**
@@ -268,19 +285,14 @@ function describeDamage(error: unknown): unknown {
   if (
     !(
       error instanceof Error &&
-      /^IO Error: (?:Corrupt database file|Could not read|The file .* is not a valid DuckDB)/.test(
+      /^IO Error: (?:Corrupt database file|Could not read|Cannot open|The file .* is not a valid DuckDB)/.test(
         error.message,
       )
     )
   ) {
     return error;
   }
-  return unreadable(error);
-}
-
-function unreadable(cause: unknown): AppError {
-  const message = 'The file of a version cannot be read: the file is damaged, or the disk has failed.';
-  return new AppError('data-unreadable', message, { cause });
+  return unreadableVersion(error);
 }
 
 export async function runRows(

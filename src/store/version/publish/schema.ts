@@ -23,6 +23,9 @@ const FORMAT_OF_HISTORY = 7;
 /** The format that tells which users on which boards the latest publications have changed. */
 const FORMAT_OF_CHANGES = 9;
 
+/** The first format whose files always have digests beside them in a data folder. */
+export const FORMAT_OF_DIGESTS = 11;
+
 const commentOf = (format: number) => `Corkboard generation, format ${format}`;
 
 const TYPES: Readonly<Record<Type, string | undefined>> = {

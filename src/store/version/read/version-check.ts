@@ -111,6 +111,7 @@ function statements(): readonly (readonly [problem: string, count: string])[] {
 }
 
 export interface CheckedVersion {
+  readonly format: number;
   /** What is wrong, one line each. */
   readonly problems: readonly string[];
   /** The publications that the file records. */
@@ -133,7 +134,7 @@ export async function checkVersion(file: VersionFile): Promise<CheckedVersion> {
       const count = Number(found?.[0] ?? 0);
       if (count !== 0) problems.push(`${problem} (${count})`);
     }
-    return { problems, history: await readHistoryOf((sql) => database.rows(sql), format) };
+    return { format, problems, history: await readHistoryOf((sql) => database.rows(sql), format) };
   } finally {
     database.close();
   }

@@ -1,0 +1,9 @@
+/** The error for a version file that is damaged or missing. */
+import { AppError } from '../domain/app-error.ts';
+
+/** Clients see its message, so that does not name the file. */
+export function unreadableVersion(cause: unknown): AppError {
+  const message =
+    'The file of a version cannot be read: it is damaged or missing, or the disk has failed. "corkboard check" says what to do.';
+  return new AppError('data-unreadable', message, { cause });
+}
