@@ -217,8 +217,8 @@ describe('check of a database', () => {
     place = await newFilledPlace('database');
   });
 
-  async function withClient<T>(use: (client: Client) => Promise<T>): Promise<T> {
-    const client = new Client(place.options.database);
+  async function withClient<T>(use: (client: Client) => Promise<T>, of = place): Promise<T> {
+    const client = new Client(of.options.database);
     await client.connect();
     try {
       return await use(client);
@@ -233,6 +233,28 @@ describe('check of a database', () => {
     for (const { message } of findings) assert.match(message, /no data checksums/);
   });
 
+  for (const damage of ['UPDATE chunks SET bytes = $1', 'DELETE FROM chunks WHERE bytes <> $1']) {
+    it(`is clean after a restore over damage (${damage}), and prefetch names what it cannot fetch`, async () => {
+      const damaged = await newFilledPlace('database');
+      const backup = join(folder, `backup-${damage.slice(0, 6)}`);
+      assert.equal((await run(['backup', backup, ...damaged.words])).code, 0);
+      await withClient(async (client) => {
+        await client.query('SET search_path TO corkboard');
+        await client.query(damage, [Buffer.from('x')]);
+      }, damaged);
+      const fresh = ['--cache', join(folder, `cache-${damage.slice(0, 6)}`)];
+      const fetched = await run(['prefetch', '--json', ...damaged.words, ...fresh]);
+      assert.match(fetched.stderr, /school was not fetched\. A stored chunk .* "corkboard check" says/);
+      assert.deepEqual([fetched.code, JSON.parse(fetched.stdout)], [1, []]);
+      await assertDamage(
+        damaged,
+        /Stored chunks are (?:damaged|missing): \d+ .*corkboard restore BACKUP --replace/,
+      );
+      assert.equal((await run(['restore', backup, '--replace', ...damaged.words])).code, 0);
+      assert.equal((await runJson(['check', ...damaged.words, ...fresh])).ok, true);
+    });
+  }
+
   it('finds damaged, missing and left-over chunks, and a missing manifest', async () => {
     await withClient(async (client) => {
       await client.query('SET search_path TO corkboard');
@@ -243,18 +265,19 @@ describe('check of a database', () => {
       const changed = Buffer.from(bytes);
       changed[100] = changed[100]! ^ 1;
       await set(changed);
-      await assertDamage(place, new RegExp(`The stored chunk ${name} is damaged`));
+      await assertDamage(place, new RegExp(`Stored chunks are damaged: 1 \\(${name}\\)`));
       await set(bytes);
       await client.query('UPDATE chunks SET name = $1 WHERE name = $2', [name.replace('-', '-0'), name]);
-      await assertDamage(place, new RegExp(`The stored chunk ${name} is missing`));
+      await assertDamage(place, new RegExp(`Stored chunks are missing: 1 \\(${name}\\)`));
       await client.query('UPDATE chunks SET name = $1 WHERE name = $2', [name, name.replace('-', '-0')]);
       const spare = name.replace(/[^-]+$/, '0'.repeat(64));
       await client.query('INSERT INTO chunks VALUES ($1, $2)', [spare, bytes]);
-      await assertDamage(place, /No version needs 1 stored chunks/);
+      await assertDamage(place, /Stored chunks that no version needs: 1 /);
       await client.query('DELETE FROM chunks WHERE name = $1', [spare]);
       assert.equal((await run(['check', ...place.words])).code, 0);
       await client.query('UPDATE versions SET manifest = NULL');
       await assertDamage(place, /The current version 1-\w+ of school has no manifest/);
+      assert.doesNotMatch((await run(['check', ...place.words])).stdout, /no version needs/);
     });
   });
 });

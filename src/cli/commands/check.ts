@@ -118,12 +118,16 @@ async function checkDatabase(url: string, add: OnFinding): Promise<void> {
 }
 
 /** Reports a store that cannot be opened at all. */
-async function opened(add: OnFinding, check: () => Promise<readonly string[]>): Promise<readonly string[]> {
+async function opened(
+  add: OnFinding,
+  check: () => Promise<readonly string[]>,
+  advice = 'Restore it from a backup.',
+): Promise<readonly string[]> {
   try {
     return await check();
   } catch (error) {
     if (error instanceof AppError && error.code !== 'data-unreadable') throw error;
-    add('damage', `The data cannot be read (${reasonOf(error)}). Restore it from a backup.`);
+    add('damage', `The data cannot be read (${reasonOf(error)}). ${advice}`);
     return [];
   }
 }
@@ -178,14 +182,21 @@ async function checkBackup(
   const { readDescription } = await import('../../backup/backup-folder.ts');
   const { withBackup } = await import('../../backup/opened-backup.ts');
   removeFoldersOnSignals();
-  return await opened(add, async () => {
-    const { organizations } = await readDescription(folder);
-    const problems = await verifyWithProgress(folder);
-    for (const problem of problems) add('damage', `${problem}. Use a different backup.`);
-    // Changed files would only be reported again, with advice for a data folder.
-    if (problems.length > 0) return names ?? organizations.map(({ organization }) => organization);
-    return await withBackup(folder, (place) => checkPlace(place, names, add, onFinding));
-  });
+  if (!existsSync(folder)) {
+    throw new AppError('data-unreadable', `There is no folder ${folder}. Check --backup.`);
+  }
+  return await opened(
+    add,
+    async () => {
+      const { organizations } = await readDescription(folder);
+      const problems = await verifyWithProgress(folder);
+      for (const problem of problems) add('damage', `${problem}. Use a different backup.`);
+      // Changed files would only be reported again, with advice for a data folder.
+      if (problems.length > 0) return names ?? organizations.map(({ organization }) => organization);
+      return await withBackup(folder, (place) => checkPlace(place, names, add, onFinding));
+    },
+    'Use a different backup.',
+  );
 }
 
 /** Compares the files of a backup with their digests. Returns what is wrong, one line each. */

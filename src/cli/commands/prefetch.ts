@@ -40,7 +40,14 @@ async function prefetchVersions(options: PrefetchOptions): Promise<void> {
     const fetched: Prefetched[] = [];
     for (const name of names) {
       remark(`Fetching ${name}.`);
-      fetched.push(await store.prefetch(name));
+      try {
+        fetched.push(await store.prefetch(name));
+      } catch (error) {
+        // Damage to one organization does not keep the others from being served.
+        if (!(error instanceof AppError) || error.code !== 'data-unreadable') throw error;
+        remark(`corkboard: ${name} was not fetched. ${error.message}`);
+        process.exitCode = 1;
+      }
     }
     printResult(options, fetched, () => renderFetched(fetched));
   } finally {

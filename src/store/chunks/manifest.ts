@@ -99,7 +99,7 @@ export function decodeManifest(encoded: Uint8Array): Manifest {
   if (view.length !== SIZE_BYTES + chunkCount(bytes) * ENTRY_BYTES) {
     throw new AppError(
       'data-unreadable',
-      'The list of the chunks of a version is damaged. Restore it from a backup, or publish again.',
+      'The list of the chunks of a version is damaged. "corkboard check" says what to do.',
     );
   }
   const chunks = Array.from({ length: chunkCount(bytes) }, (_, index) => {

@@ -125,7 +125,7 @@ async function fetchVerified(place: ChunkPlace, name: string, digest: string): P
   throw new AppError(
     'data-unreadable',
     bytes === undefined
-      ? `A stored chunk of the version is missing (${name}). Restore it from a backup, or publish again.`
-      : `A stored chunk of the version is damaged (${name}). Restore it from a backup, or publish again.`,
+      ? `A stored chunk of the version is missing (${name}). "corkboard check" says what to do.`
+      : `A stored chunk of the version is damaged (${name}). "corkboard check" says what to do.`,
   );
 }

@@ -27,15 +27,7 @@ import type { SharedVersion, VersionCache } from './cache.ts';
 import type { CheckReport } from './check-report.ts';
 import { refuseKeys } from './refused-keys.ts';
 import { checkSharedFiles, restoring } from './shared-check.ts';
-import {
-  dropChunks,
-  leftOvers,
-  SharedNextVersion,
-  share,
-  storedChunks,
-  type Turn,
-  tidy,
-} from './shared-next-version.ts';
+import { dropChunks, leftOvers, SharedNextVersion, share, type Turn, tidy } from './shared-next-version.ts';
 import {
   type Adopted,
   type AdoptOptions,
@@ -186,7 +178,7 @@ export class SharedFiles implements VersionFiles {
     const sharing = await this.#catalog.sharing(entry.name);
     const place = await this.#place(sharing.place);
     const fetch = (publication: number) => this.#fetch(entry, sharing, publication);
-    await checkSharedFiles({ catalog: this.#catalog, sharing, place, fetch }, report);
+    await checkSharedFiles({ catalog: this.#catalog, entry, sharing, place, fetch }, report);
   }
 
   async close(): Promise<void> {
@@ -332,7 +324,8 @@ export class SharedFiles implements VersionFiles {
         ? (await this.#catalog.lastPublication(organization)) + 1
         : entry.publication;
       const next = { settings, publication, version, publishedMs: Date.now(), forgets: true };
-      const stored = await (hasData ? storedChunks(this.#catalog, turn) : leftOvers(turn));
+      // Chunks of the data that is replaced may be damaged, which may be the reason to replace it.
+      const stored = hasData ? new Map<string, bigint>() : await leftOvers(turn);
       const onBytes = (done: number, total: number) => options.onBytes(done, total, name);
       const { head } = await share(turn, next, file.path, { stored }, onBytes);
       return { lease, turn, original: entry, head };

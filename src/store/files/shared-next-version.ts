@@ -135,10 +135,7 @@ export class SharedNextVersion implements NextVersion {
  * Chunks that need not be stored again. Before the first publication, leftovers of interrupted
  * commands can be reused, because no process can be about to delete them.
  */
-export async function storedChunks(
-  catalog: PostgresCatalog,
-  turn: Turn,
-): Promise<ReadonlyMap<string, bigint>> {
+async function storedChunks(catalog: PostgresCatalog, turn: Turn): Promise<ReadonlyMap<string, bigint>> {
   const kept = await catalog.kept(turn.sharing.organization);
   if (kept.length === 0) return await leftOvers(turn);
   return new Map(
