@@ -39,7 +39,7 @@ export const SETS = {
   places: [
     'test/cli/{audit,backup,bucket,check,check-damage,copy,copying,forget-pulled}.test.ts',
     'test/cli/{erased-everywhere,postgres,remove,rename,restored-identity,rules}.test.ts',
-    'test/export/export.test.ts',
+    'test/export/{export,other-databases}.test.ts',
     'test/store/{bucket,shared-store}.test.ts',
     'test/store/files/shared-files.test.ts',
     'test/upgrade/*.test.ts',

@@ -10,11 +10,13 @@ export const LATEST_INSTANT_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
  */
 const SECONDS_BELOW = 100_000_000_000;
 
+/** PostgreSQL, DuckDB and pandas omit the minutes of an offset, or add seconds to it. */
 const DATE_TIME =
-  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(?:([Zz])|([+-])(\d{2}):?(\d{2}))$/;
+  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(?:[Zz]|([+-])(\d{2})(?::?(\d{2})(?::?(\d{2}))?)?)$/;
 
 /**
- * Reads Unix milliseconds, Unix seconds, or an ISO 8601 date-time with an offset (decision 5).
+ * Reads Unix milliseconds, Unix seconds, or an ISO 8601 date-time with an offset (decision 5); a
+ * space may replace the `T`, and the offset may have hours only (`+02`) or seconds (`+00:19:32`).
  * Digits finer than a millisecond are dropped. Returns undefined if the text is none of these,
  * names a day that does not exist, or lies outside the years 1 to 9999.
  */
@@ -49,18 +51,23 @@ function parseUnixTime(text: string): number {
 function parseAnyDateTime(text: string): number | undefined {
   const match = DATE_TIME.exec(text);
   if (match === null) return undefined;
-  const [, year, month, day, hour, minute, second = '0', fraction = '', , sign, offsetHour, offsetMinute] =
-    match;
-  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined;
-  if (Number(offsetHour ?? 0) > 23 || Number(offsetMinute ?? 0) > 59) return undefined;
+  const [, year, month, day, hour, minute, second = '0', fraction = '', sign, ...offset] = match;
+  const [offsetHour, offsetMinute, offsetSecond] = offset.map((part = '0') => Number(part));
+  const offsetMs = millisecondsOf(offsetHour, offsetMinute, offsetSecond);
+  const timeMs = millisecondsOf(Number(hour), Number(minute), Number(second));
+  if (offsetMs === undefined || timeMs === undefined) return undefined;
   const date = new Date(0);
   date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
   if (date.getUTCDate() !== Number(day) || date.getUTCMonth() !== Number(month) - 1) return undefined;
   const milliseconds = Number(fraction.slice(0, 3).padEnd(3, '0'));
-  const local =
-    date.getTime() + ((Number(hour) * 60 + Number(minute)) * 60 + Number(second)) * 1000 + milliseconds;
-  const offsetMinutes = Number(offsetHour ?? 0) * 60 + Number(offsetMinute ?? 0);
-  return sign === '-' ? local + offsetMinutes * 60_000 : local - offsetMinutes * 60_000;
+  const localMs = date.getTime() + timeMs + milliseconds;
+  return sign === '-' ? localMs + offsetMs : localMs - offsetMs;
+}
+
+/** Undefined if a clock cannot show this time. */
+function millisecondsOf(hour = 0, minute = 0, second = 0): number | undefined {
+  if (hour > 23 || minute > 59 || second > 59) return undefined;
+  return ((hour * 60 + minute) * 60 + second) * 1000;
 }
 
 /** `2018-03-12T17:00:45.567`, followed by `Z` or `+00:00`. */

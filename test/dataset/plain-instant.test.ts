@@ -1,4 +1,7 @@
-/** The fast parser for instants in the usual form agrees with the `Date` of JavaScript. */
+/**
+ * The fast parser for instants in the usual form agrees with the `Date` of JavaScript. The slow one
+ * reads what other software writes.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -63,3 +66,40 @@ test('the fast parser leaves other forms and invalid instants to the slow parser
   assert.equal(parseInstant('2018-03-12T17:00:45.56\u0130Z'), undefined);
   assert.equal(parseInstant('2018-03-12T17:00:45.5\u0130Z'), undefined);
 });
+
+const MOMENT_MS = Date.UTC(2025, 2, 1, 10, 0, 0, 250);
+const IN_1880_MS = Date.UTC(1880, 0, 1, 0, 0, 0, 123);
+
+/** As the program itself wrote the instant. */
+for (const [program, text, instantMs] of [
+  ['PostgreSQL 17, DuckDB 1.5.6', '2025-03-01 10:00:00.25+00', MOMENT_MS],
+  ['PostgreSQL 17, DuckDB 1.5.6', '2025-03-01 05:00:00.25-05', MOMENT_MS],
+  ['PostgreSQL 17, DuckDB 1.5.6', '2025-03-01 15:30:00.25+05:30', MOMENT_MS],
+  ['pandas 3.0.6, to_csv', '2025-03-01 10:00:00.250000+00:00', MOMENT_MS],
+  ['pandas 3.0.6, to_csv', '1880-01-01 05:21:10.123000+05:21:10', IN_1880_MS],
+  ['pandas 3.0.6, to_json', '2025-03-01T10:00:00.250Z', MOMENT_MS],
+  ['polars 1.44.2, write_csv', '2025-03-01T15:30:00.250+0530', MOMENT_MS],
+  ['polars 1.44.2, write_ndjson', '2025-03-01T15:30:00.250+05:30', MOMENT_MS],
+  ['ISO 8601', '2025-03-01T12:00:00.250+02', MOMENT_MS],
+] as const) {
+  test(`an instant as ${program} writes it, ${text}, is read`, () => {
+    assert.equal(parseInstant(text), instantMs);
+  });
+}
+
+for (const offset of [
+  '',
+  ' +00',
+  '+0',
+  '+000',
+  '+24',
+  '+00:60',
+  '+00:00:60',
+  '+00:00:00:00',
+  '+1:00',
+  '00',
+]) {
+  test(`an instant with the offset "${offset}" is refused`, () => {
+    assert.equal(parseInstant(`2025-03-01 10:00:00.25${offset}`), undefined);
+  });
+}

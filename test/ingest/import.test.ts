@@ -226,3 +226,28 @@ test('progress ends with all bytes and all records of a file', async (t) => {
   const { bytesRead, bytesTotal, records } = seen.at(-1) ?? {};
   assert.deepEqual([bytesRead, bytesTotal, records], [(USERS + BOARDS).length, (USERS + BOARDS).length, 4]);
 });
+
+test('instants with an offset of hours alone are read in CSV and JSON', async (t) => {
+  const json = { ...EVENTS[0], owner_id: 1, board_id: 10, timestamp: '2025-03-01 10:00:00.25+00' };
+  const { report, store } = await importFiles(t, {
+    'users.csv': 'id,email,name,created_at\n1,ona@school.example,Ona Fir,2025-02-01 09:00:00+00\n',
+    'boards.csv': 'id,title\n10,Botany\n',
+    'events.csv': `type,action,owner_id,actor_id,board_id,pin_id,timestamp
+board,followed,1,1,10,,2025-03-01 10:00:00.25+00
+board,visited,1,1,10,,2025-03-01 15:30:00+05:30
+`,
+    'events.ndjson': lines([json]),
+  });
+  assert.deepEqual(report.problems, []);
+  const instants = store.published.flatMap(({ record }) => {
+    const { createdMs, timestampMs } = { createdMs: undefined, timestampMs: undefined, ...record };
+    const instantMs = timestampMs ?? createdMs;
+    return instantMs === undefined ? [] : [new Date(instantMs).toISOString()];
+  });
+  assert.deepEqual(instants, [
+    '2025-02-01T09:00:00.000Z',
+    '2025-03-01T10:00:00.250Z',
+    '2025-03-01T10:00:00.000Z',
+    '2025-03-01T10:00:00.250Z',
+  ]);
+});

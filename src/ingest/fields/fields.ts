@@ -133,7 +133,7 @@ function explainInstant(written: string): string {
   if (parseInstant(`${written}Z`) !== undefined) {
     return `${quoted(written)} has no offset from UTC; write it as 2018-03-12T17:00:45.567+00:00`;
   }
-  if (/^[+-]?\d{4,}-\d{2}-\d{2}[Tt ].*(?:[Zz]|[+-]\d{2}:?\d{2})$/.test(written)) {
+  if (/^[+-]?\d{4,}-\d{2}-\d{2}[Tt ].*(?:[Zz]|[+-]\d{2}(?::?\d{2}){0,2})$/.test(written)) {
     return `${quoted(written)} is not a date and time of the calendar between the years 1 and 9999`;
   }
   return `${quoted(written)} is neither an ISO 8601 date-time with an offset nor Unix milliseconds`;
