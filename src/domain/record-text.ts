@@ -11,6 +11,11 @@ export function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0');
 }
 
+/** The text with U+FFFD in place of each character that not every store keeps. */
+export function storable(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\ufffd');
+}
+
 /** Whether a server may send this as the `sync_id` of an event (decision 19). */
 export function isSyncId(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= LONGEST_SYNC_ID && isStorable(value);

@@ -30,8 +30,8 @@ export interface ExternalFormat {
   readonly options: FormatOptions;
 }
 
-/** Records that represent no event, for the same reason. */
-export interface DroppedRecords {
+/** Records that were dropped or altered for the same reason. */
+export interface RecordsByReason {
   readonly reason: string;
   readonly count: number;
   /** The first three, as `file:line`. */
@@ -45,7 +45,9 @@ export interface ConvertedRecords {
    */
   readonly events: Readonly<Record<string, number>>;
   /** In descending order of `count`. */
-  readonly dropped: readonly DroppedRecords[];
+  readonly dropped: readonly RecordsByReason[];
+  /** Likewise, records of which a value was replaced; absent if there are none. */
+  readonly altered?: readonly RecordsByReason[];
   /**
    * Number of records that describe users, boards or memberships without an event, by kind; absent
    * if there are none.
@@ -89,7 +91,8 @@ export class RecordConversions {
   readonly #foreign: ExternalFormat;
   readonly #derivation: Derivation;
   readonly #events = new Map<string, number>();
-  readonly #dropped = new Map<string, { count: number; examples: string[] }>();
+  readonly #dropped = new ReasonCounts();
+  readonly #altered = new ReasonCounts();
   readonly #described = new Map<string, number>();
   readonly #deleted = new Map<string, number>();
   /** The translator of all inputs, if the format is `isWhole`. */
@@ -118,7 +121,8 @@ export class RecordConversions {
   count(translations: readonly Translation[], place: string): void {
     this.things.keepRecord();
     for (const translation of translations) {
-      if ('dropped' in translation) this.#drop(translation.dropped, place);
+      if ('dropped' in translation) this.#dropped.add(translation.dropped, place);
+      else if ('altered' in translation) this.#altered.add(translation.altered, place);
       else if ('describes' in translation) addOne(this.#described, translation.describes);
       else if ('deletes' in translation) addOne(this.#deleted, translation.deletes);
       else {
@@ -136,21 +140,35 @@ export class RecordConversions {
 
   get report(): ConvertedRecords {
     const events = [...this.#events].sort(([, one], [, other]) => other - one);
-    const dropped = [...this.#dropped].map(([reason, { count, examples }]) => ({ reason, count, examples }));
     return {
       events: Object.fromEntries(events),
-      dropped: dropped.sort((one, other) => other.count - one.count),
+      dropped: this.#dropped.sorted,
+      ...(this.#altered.size > 0 && { altered: this.#altered.sorted }),
       ...(this.#described.size > 0 && { described: Object.fromEntries(this.#described) }),
       ...(this.#deleted.size > 0 && { deleted: Object.fromEntries(this.#deleted) }),
     };
   }
+}
 
-  #drop(whole: string, place: string): void {
-    const name = nameIn(this.#dropped, shortened(whole, LONGEST_REASON), OTHER_REASONS);
-    const dropped = this.#dropped.get(name) ?? { count: 0, examples: [] };
-    this.#dropped.set(name, dropped);
-    dropped.count += 1;
-    if (dropped.examples.length < EXAMPLES) dropped.examples.push(place);
+class ReasonCounts {
+  readonly #counts = new Map<string, { count: number; examples: string[] }>();
+
+  get size(): number {
+    return this.#counts.size;
+  }
+
+  /** In descending order of `count`. */
+  get sorted(): readonly RecordsByReason[] {
+    const all = [...this.#counts].map(([reason, { count, examples }]) => ({ reason, count, examples }));
+    return all.sort((one, other) => other.count - one.count);
+  }
+
+  add(whole: string, place: string): void {
+    const name = nameIn(this.#counts, shortened(whole, LONGEST_REASON), OTHER_REASONS);
+    const reason = this.#counts.get(name) ?? { count: 0, examples: [] };
+    this.#counts.set(name, reason);
+    reason.count += 1;
+    if (reason.examples.length < EXAMPLES) reason.examples.push(place);
   }
 }
 

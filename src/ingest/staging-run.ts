@@ -172,7 +172,7 @@ function takeTranslated(
   const takeLater: Take = (kind, record) => taken.push(() => take(kind, record));
   translations.things.beginRecord();
   for (const one of made) {
-    if ('dropped' in one) continue;
+    if ('dropped' in one || 'altered' in one) continue;
     if ('deletes' in one) {
       const { deletes, ...identity } = one;
       taken.push(() => takeDeletion(deletes, { ...at, ...identity }));

@@ -1,5 +1,6 @@
 /** The report of an import for people (decisions 30, 32). */
 
+import type { RecordsByReason } from '../../ingest/external-format.ts';
 import type { ImportReport } from '../../ingest/import.ts';
 import { RECORD_KINDS } from '../../store/staging.ts';
 import { renderCell, renderTable } from './output.ts';
@@ -70,14 +71,16 @@ function renderTranslated({ translated }: ImportReport): string[] {
   const events = Object.entries(translated.events);
   const described = Object.entries(translated.described ?? {});
   const deleted = Object.entries(translated.deleted ?? {});
-  const dropped = translated.dropped.map(
-    ({ reason, count, examples }) => [reason, count, examples[0] ?? ''] as const,
-  );
+  const byReason = (what: string, records: readonly RecordsByReason[] = []) => {
+    const rows = records.map(({ reason, count, examples }) => [reason, count, examples[0] ?? ''] as const);
+    return rows.length > 0 ? [renderTable([`${what} BECAUSE IT`, 'RECORDS', 'EXAMPLE'], rows), ''] : [];
+  };
   return [
     ...(events.length > 0 ? [renderTable(['EVENT', 'RECORDS'], events), ''] : []),
     ...(described.length > 0 ? [renderTable(['DESCRIBED', 'RECORDS'], described), ''] : []),
     ...(deleted.length > 0 ? [renderTable(['DELETED', 'RECORDS'], deleted), ''] : []),
-    ...(dropped.length > 0 ? [renderTable(['DROPPED BECAUSE IT', 'RECORDS', 'EXAMPLE'], dropped), ''] : []),
+    ...byReason('ALTERED', translated.altered),
+    ...byReason('DROPPED', translated.dropped),
   ];
 }
 

@@ -94,6 +94,12 @@ export interface Dropped {
   readonly dropped: string;
 }
 
+/** Says that values of the record were replaced, beside what it represents. */
+interface Altered {
+  /** As the reason of `Dropped`. */
+  readonly altered: string;
+}
+
 interface ForeignMembership {
   readonly boardId: bigint;
   readonly userId: bigint;
@@ -110,7 +116,7 @@ export type DeletedThing =
   | { readonly deletes: 'users' | 'boards'; readonly id: bigint }
   | ({ readonly deletes: 'memberships' } & ForeignMembership);
 
-export type Translation = ForeignEvent | DescribedThing | DeletedThing | Dropped;
+export type Translation = ForeignEvent | DescribedThing | DeletedThing | Altered | Dropped;
 
 /** Reads one file, or all files of an import if the format is `isWhole`. */
 export interface Translator {

@@ -4,6 +4,7 @@
  * translated.
  */
 import { AppError } from '../../domain/app-error.ts';
+import { isStorable, storable } from '../../domain/record-text.ts';
 import { Refusal } from '../fields/refusal.ts';
 import {
   type Derivation,
@@ -69,6 +70,10 @@ const VOTES: Readonly<Record<string, string>> = {
   16: 'ApproveEditSuggestion',
 };
 
+/** Attributes with free text, which can refer to characters that no record can hold. */
+const TEXTS = ['Title', 'Body', 'Tags', 'Text', 'DisplayName'];
+const ALTERED = 'contains NUL or half of a surrogate pair, imported as U+FFFD';
+
 /** The tag that the sites themselves give to a question that has lost its tags. */
 const UNTAGGED = 'untagged';
 /** Posts are indexed in memory, and a `Map` holds at most 16 million entries. */
@@ -103,8 +108,9 @@ class Dump implements Translator {
   }
 
   survey(record: FormatSource): void {
-    const { posts: post } = record;
-    if (!isObject(post)) return;
+    const { posts } = record;
+    if (!isObject(posts)) return;
+    const post = withTexts(posts);
     const id = idOf(post, 'Id');
     const sort = sortOf(post, 'PostTypeId', POSTS);
     if (sort === 'question') this.#questions.set(Number(id), questionOf(post, id));
@@ -114,8 +120,15 @@ class Dump implements Translator {
   }
 
   translate(record: FormatSource): readonly Translation[] {
-    const [[table = '', row] = []] = Object.entries(record);
-    if (!isObject(row)) throw new Refusal('', 'is not a row');
+    const [[table = '', written] = []] = Object.entries(record);
+    if (!isObject(written)) throw new Refusal('', 'is not a row');
+    const row = withTexts(written);
+    const translations = this.#translateRow(table, row);
+    if (row === written || translations.some((one) => 'dropped' in one)) return translations;
+    return [...translations, { altered: ALTERED }];
+  }
+
+  #translateRow(table: string, row: FormatSource): readonly Translation[] {
     switch (table) {
       case 'users':
         return [{ describes: 'users', person: describedPerson(row) }];
@@ -178,6 +191,13 @@ class Dump implements Translator {
   #questionOf(post: number): QuestionPost | undefined {
     return this.#questions.get(post) ?? this.#questions.get(this.#answers.get(post) ?? post);
   }
+}
+
+/** The row with storable texts; the same object if all of them are. */
+function withTexts(row: FormatSource): FormatSource {
+  const altered = TEXTS.filter((name) => !isStorable(wordOf(row[name])));
+  if (altered.length === 0) return row;
+  return { ...row, ...Object.fromEntries(altered.map((name) => [name, storable(wordOf(row[name]))])) };
 }
 
 /** What a row represents, and the names of its attributes for the post and the user. */

@@ -1,7 +1,8 @@
 /**
  * Reads XML of one regular form: a root element with one row per line, `<row Id="1" … />`, which
  * has only attributes. Any other XML is refused. The XML library receives single rows only, so
- * document types and entity declarations cannot occur.
+ * document types and entity declarations cannot occur. References can name any character, also
+ * those that XML does not permit, such as controls: the software that writes dumps does not check.
  */
 import { parseXml, XmlError } from '@rgrove/parse-xml';
 import { shortened } from '../../domain/shortened-text.ts';
@@ -11,6 +12,7 @@ import { type Reading, refused } from './record-reading.ts';
 
 const DECLARATION = /^<\?xml\s[^<>]*\?>$/;
 const ENCODING = /\sencoding=["']([^"']*)["']/i;
+const DOCUMENT_TYPE = /^<!DOCTYPE\b/i;
 const ROOT = /^<([A-Za-z][\w-]*)>$/;
 const ROW = 'row';
 
@@ -58,6 +60,9 @@ class RowDocument {
         ? undefined
         : `it is written in ${shortened(encoding)}; save it as UTF-8`;
     }
+    if (DOCUMENT_TYPE.test(text)) {
+      return 'it has a document type (<!DOCTYPE …>), which may declare entities and is not read; delete it';
+    }
     this.#root = ROOT.exec(text)?.[1];
     return this.#root === undefined
       ? 'it does not begin with an element like <posts> on a line of its own'
@@ -89,9 +94,29 @@ function readAttributes(row: string): Readonly<Record<string, string>> {
   return attributes;
 }
 
+/** The start of a reference, and of the same length that of one which `characterOf` resolves. */
+const [REFERENCE, RESOLVED] = ['&#', '&_'];
+const CODE = /^&_(?:x([\da-f]+)|(\d+));$/i;
+const LARGEST_CODE = 0x10ffff;
+
+/**
+ * The character of a reference, which can be half of a surrogate pair: the other half follows.
+ * Undefined for the name of an entity. Throws `Refusal` when there is no such character.
+ */
+function characterOf(reference: string): string | undefined {
+  if (!reference.startsWith(RESOLVED)) return undefined;
+  const [, hexadecimal, decimal = ''] = CODE.exec(reference) ?? [];
+  const code = hexadecimal === undefined ? Number.parseInt(decimal, 10) : Number.parseInt(hexadecimal, 16);
+  if (code <= LARGEST_CODE) return String.fromCodePoint(code);
+  throw new Refusal('', `refers to no character: ${shortened(reference.replace(RESOLVED, REFERENCE))}`);
+}
+
 function parseRow(row: string) {
   try {
-    const { root } = parseXml(row);
+    // Of the same length, so that reasons name the right character of the row.
+    const { root } = row.includes(RESOLVED)
+      ? parseXml(row)
+      : parseXml(row.replaceAll(REFERENCE, RESOLVED), { resolveUndefinedEntity: characterOf });
     if (root !== null) return root;
   } catch (error) {
     if (error instanceof XmlError) {

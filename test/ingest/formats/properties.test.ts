@@ -126,7 +126,7 @@ async function givenBy(documents: Documents, holding: readonly FormatSource[], s
     if (isGiven) given.set(field, text);
   };
   for (const one of translationsOf(documents, holding, secret)) {
-    if ('dropped' in one || 'deletes' in one) continue;
+    if ('dropped' in one || 'altered' in one || 'deletes' in one) continue;
     const people =
       'describes' in one ? (one.describes === 'users' ? [one.person] : []) : [one.actor, one.owner];
     for (const person of people) {

@@ -144,6 +144,53 @@ describe('a dump', () => {
     );
   });
 
+  it('keeps control characters, and replaces what no record can hold', async (t) => {
+    const [first, next] = [
+      'CreationDate="2020-01-01T00:00:00.000"',
+      'CreationDate="2020-01-02T00:00:00.000"',
+    ];
+    const { events, records, report } = await imported(t, {
+      Posts: [
+        `  <row Id="1" PostTypeId="1" ${first} Body="press &#x0E; now" OwnerUserId="5" Title="T&#xD83D;&#xDE00;" Tags="&lt;a&gt;" />`,
+        `  <row Id="2" PostTypeId="2" ParentId="1" ${next} Body="x&#0;&#xD83D;y" OwnerUserId="6" />`,
+        `  <row Id="3" PostTypeId="1" ${first} Body="y" OwnerUserId="5" Title="&#0;" Tags="&lt;a&gt;" />`,
+        `  <row Id="4" PostTypeId="5" ${first} Body="&#0;" OwnerUserId="5" />`,
+      ],
+      Users: [
+        `  <row Id="5" ${first} DisplayName="O&#x1;na&#xDE00;" AboutMe="" />`,
+        `  <row Id="6" ${first} DisplayName="Ben" AboutMe="&#0;" />`,
+      ],
+    });
+    assert.deepEqual(report.problems, []);
+    assert.deepEqual(
+      events.map(({ action, pinId, body }) => [action, pinId, body]),
+      [
+        ['created', 1n, undefined],
+        ['commented', 1n, 'x\ufffd\ufffdy'],
+        ['created', 3n, undefined],
+      ],
+    );
+    const pins = records.filter(({ kind }) => kind === 'pins').map(({ record }) => record);
+    assert.deepEqual(
+      pins
+        .flatMap((pin) => [[pick(pin, 'title'), pick(pin, 'body')]])
+        .filter(([, body]) => body !== undefined),
+      [
+        ['T😀', 'press \u000e now'],
+        ['\ufffd', 'y'],
+      ],
+    );
+    const names = records.flatMap(({ kind, record }) => (kind === 'users' ? [pick(record, 'name')] : []));
+    assert.ok(names.includes('O\u0001na\ufffd'));
+    const [altered, ...others] = report.translated?.altered ?? [];
+    assert.deepEqual(others, []);
+    assert.equal(altered?.reason, 'contains NUL or half of a surrogate pair, imported as U+FFFD');
+    assert.deepEqual(
+      [altered?.count, altered?.examples.map((place) => place.replace(/.*\//, ''))],
+      [3, ['Posts.xml:4', 'Posts.xml:5', 'Users.xml:3']],
+    );
+  });
+
   it('names the users who accepted an answer or bookmarked; public votes have no user', async (t) => {
     const vote = (id: number, type: number, post: number, user?: number) =>
       row({ Id: id, PostId: post, VoteTypeId: type, UserId: user, CreationDate: '2024-05-03T00:00:00.000' });

@@ -1,8 +1,10 @@
 /** The rows of XML dumps: their attributes, and the refused ones. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import fc from 'fast-check';
 import { Damage, Refusal } from '../../../src/ingest/fields/refusal.ts';
 import { readRows } from '../../../src/ingest/records/xml-rows.ts';
+import { runs } from '../../model/runs.ts';
 
 const HEAD = '<?xml version="1.0" encoding="utf-8"?>\r\n<posts>\r\n';
 
@@ -53,13 +55,40 @@ describe('rows of XML', () => {
     assert.deepEqual(JSON.parse(JSON.stringify(one?.row)), { posts: { A: `<>&lt;"'\n😀éé` } });
   });
 
+  it('may refer to any character, one code unit at a time', async () => {
+    const reference = (code: number, isHexadecimal: boolean) =>
+      isHexadecimal ? `&#x${code.toString(16)};` : `&#${code};`;
+    const unit = fc.oneof(
+      fc.integer({ max: 0x9f, min: 0 }),
+      fc.integer({ max: 0xdfff, min: 0xd800 }),
+      fc.nat(0xffff),
+    );
+    const references = fc.array(fc.tuple(unit, fc.boolean()), { minLength: 1 });
+    await fc.assert(
+      fc.asyncProperty(references, async (units) => {
+        const written = units.map(([code, isHexadecimal]) => reference(code, isHexadecimal)).join('');
+        const [one] = await read(`${HEAD}<row A="a${written}" />\n</posts>`, 500);
+        const text = `a${String.fromCharCode(...units.map(([code]) => code))}`;
+        assert.deepEqual(JSON.parse(JSON.stringify(one?.row)), { posts: { A: text } });
+      }),
+      runs(100),
+    );
+  });
+
   const at = (character: number, reason: string) => `: is not valid XML at character ${character}: ${reason}`;
-  const noCharacter = 'Character reference resolves to an invalid character';
   const noAttributes = ': is not a row; a row has only attributes: <row Id="1" … />';
   for (const [what, row, reason] of [
     ['an unknown entity', '<row A="&nbsp;" />', at(9, "Named entity isn't defined: &nbsp;")],
-    ['half of a surrogate pair', '<row A="&#xD800;" />', at(17, noCharacter)],
-    ['a NUL', '<row A="&#0;" />', at(13, noCharacter)],
+    ['a reference beyond Unicode', '<row A="&#x110000;" />', ': refers to no character: &#x110000;'],
+    ['a reference without a number', '<row A="&#;" />', ': refers to no character: &#;'],
+    ['a reference that is no number', '<row A="&#xG;" />', ': refers to no character: &#xG;'],
+    ['another reference', '<row A="&_x41;" />', at(9, "Named entity isn't defined: &_x41;")],
+    ['a control character', '<row A="\u000e" />', at(9, 'Invalid character')],
+    [
+      'an unknown entity after a reference',
+      '<row A="&#14;&nbsp;" />',
+      at(14, "Named entity isn't defined: &nbsp;"),
+    ],
     [
       'a bare ampersand',
       '<row A="a & b" />',
@@ -101,6 +130,11 @@ describe('rows of XML', () => {
   for (const [what, text, message] of [
     ['cut short', `${HEAD}<row Id="1" />\n`, /root element is not closed/],
     ['of another form', '<posts><row Id="1" /></posts>', /does not begin with an element/],
+    [
+      'with a document type',
+      '<?xml version="1.0"?>\n<!DOCTYPE posts [\n<!ENTITY a "b">\n]>\n<posts>\n</posts>',
+      /^it has a document type \(<!DOCTYPE …>\), .*; delete it$/,
+    ],
     [
       'in another encoding',
       '<?xml version="1.0" encoding="utf-16"?>\n<posts>\n</posts>',
