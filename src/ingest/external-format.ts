@@ -2,8 +2,10 @@
  * An import of records of other software: each becomes events and records of a bundle, or is
  * dropped with a reason, and is counted for the report.
  */
+import { basename } from 'node:path';
 import { AppError } from '../domain/app-error.ts';
 import { shortened } from '../domain/shortened-text.ts';
+import type { NameRecord, StagedProblem } from '../store/staging.ts';
 import { ExternalRecords } from './external-records.ts';
 import { Refusal } from './fields/refusal.ts';
 import { plainDerivation } from './formats/derivation.ts';
@@ -14,6 +16,7 @@ import {
   type Format,
   type FormatOptions,
   type FormatSource,
+  lookUp,
   type Translation,
   type Translator,
   UNKNOWN_OWNER,
@@ -101,6 +104,21 @@ export class RecordConversions {
   constructor(foreign: ExternalFormat, derivation: Derivation) {
     this.#foreign = foreign;
     this.#derivation = derivation;
+  }
+
+  /** The problem in terms of the source. */
+  explain(problem: StagedProblem): StagedProblem {
+    const { columnOf = {} } = this.#foreign.format;
+    return { ...problem, field: lookUp(columnOf, problem.field) ?? problem.field };
+  }
+
+  /** Names records as the source does, or by their place in `files`; published ones by their id. */
+  namesIn(files: readonly string[]): NameRecord {
+    return (kind, id, place) => {
+      const name = this.#whole?.nameOf?.(kind, id);
+      if (name !== undefined || place === undefined) return name ?? `${id}`;
+      return `the one of ${basename(files[place.file] ?? '')}:${place.line}`;
+    };
   }
 
   /**
@@ -196,7 +214,9 @@ async function openSurveyed(
   for (const open of inputs) {
     for await (const readings of readRecords(open, { readParquet, isLast: false })) {
       if (readings instanceof PlainEvents) continue;
-      for (const { read } of readings) if (surveyOne(translator, read)) seen += 1;
+      for (const { read, line } of readings) {
+        if (surveyOne(translator, read, `${basename(open.input.name)}:${line}`)) seen += 1;
+      }
     }
   }
   // If no record can be read, each is reported with its own reason.
@@ -231,9 +251,13 @@ function misread({ input }: OpenInput, reason: string): AppError {
 }
 
 /** Whether the record can be read. One that cannot is reported by the actual reading. */
-function surveyOne(translator: Translator, read: () => { readonly value: FormatSource }): boolean {
+function surveyOne(
+  translator: Translator,
+  read: () => { readonly value: FormatSource },
+  place: string,
+): boolean {
   try {
-    translator.survey?.(read().value);
+    translator.survey?.(read().value, place);
     return true;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;

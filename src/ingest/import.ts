@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream';
 import type { Counts } from '../dataset/dataset.ts';
 import { AppError } from '../domain/app-error.ts';
 import type { RecordKind, ReplaceableKind } from '../store/staging.ts';
-import type { Changes, DeletingOptions, Overdue, Publication, Store } from '../store/store.ts';
+import type { Changes, CheckingOptions, Overdue, Publication, Store } from '../store/store.ts';
 import {
   type ConvertedRecords,
   checkExternal,
@@ -204,7 +204,11 @@ export async function importBundle(options: ImportOptions): Promise<ImportReport
       rejects,
       isAllDropped: translations?.isAllDropped === true && options.mayDropAll !== true,
       dryRun: options.dryRun ?? false,
-      deleting: { cascades: options.cascades ?? false, replaced: options.replaced ?? [] },
+      translations,
+      checking: {
+        ...{ cascades: options.cascades ?? false, replaced: options.replaced ?? [] },
+        ...(translations && { nameOf: translations.namesIn(inputs.map(({ name }) => name)) }),
+      },
     });
     return {
       organization: target.entry.name,
@@ -261,7 +265,8 @@ interface StagedInputs {
   readonly rejects: RejectsFile | undefined;
   readonly isAllDropped: boolean;
   readonly dryRun: boolean;
-  readonly deleting: DeletingOptions;
+  readonly translations: RecordConversions | undefined;
+  readonly checking: CheckingOptions;
 }
 
 /**
@@ -269,7 +274,7 @@ interface StagedInputs {
  * is permitted.
  */
 async function endPublication(staged: StagedInputs): Promise<ImportEnd> {
-  const { publication, findings, rejects, isAllDropped, dryRun, deleting } = staged;
+  const { publication, findings, rejects, isAllDropped, dryRun, translations, checking } = staged;
   const refused: ImportEnd = {
     outcome: 'refused',
     published: false,
@@ -284,10 +289,11 @@ async function endPublication(staged: StagedInputs): Promise<ImportEnd> {
   };
   // A reference to a record that was refused would only be reported as a second problem.
   if (rejects === undefined && findings.count > 0) return { ...refused, problemCountIsLeast: true };
-  const { forgotten: leftOut, expired } = await publication.check(
-    (problem) => findings.add(problem),
-    deleting,
-  );
+  const { forgotten: leftOut, expired } = await publication.check((problem) => {
+    // Without rejects, it disappears with the problem that causes it.
+    if (problem.isConsequence === true && rejects === undefined) return;
+    findings.add(translations?.explain(problem) ?? problem);
+  }, checking);
   if (rejects === undefined && findings.count > 0) return refused;
   // Finished before the publication: a crash in between leaves the rejects of an import to be
   // repeated, not an import without rejects.

@@ -2,12 +2,12 @@
  * The references between records. Every store checks that the targets of staged records exist
  * (decision 30).
  */
-import type { RecordKind } from './staging.ts';
+import type { RecordKind, ReferredKind } from './staging.ts';
 
 export interface Reference {
   readonly kind: RecordKind;
   readonly field: string;
-  readonly to: 'users' | 'boards' | 'pins';
+  readonly to: ReferredKind;
 }
 
 /** In the order in which invalid records can make others invalid. */

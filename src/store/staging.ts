@@ -166,4 +166,12 @@ export interface StagedProblem {
   readonly field: string;
   readonly reason: string;
   readonly raw?: string | undefined;
+  /** Whether the only reason is that a record to which this one refers is refused. */
+  readonly isConsequence?: boolean | undefined;
 }
+
+/** The name of a record in problems. `place` is where it was staged; absent: it is published. */
+export type NameRecord = (kind: ReferredKind, id: bigint, place?: Pick<Staged, 'file' | 'line'>) => string;
+
+/** Kinds of records to which others refer. */
+export type ReferredKind = 'users' | 'boards' | 'pins';

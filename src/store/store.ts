@@ -4,6 +4,7 @@ import { areSameOrganization } from '../dataset/records.ts';
 import type {
   DeletionOf,
   EventColumns,
+  NameRecord,
   RecordKind,
   RecordOf,
   ReplaceableKind,
@@ -240,7 +241,7 @@ export interface Publication {
    * Throws `removal-refused` if they are and `whenOverdue` refuses that. Deletions are applied
    * before the checks, or reported when records would be left that refer to what they delete.
    */
-  check(report: (problem: StagedProblem) => void, deleting?: DeletingOptions): Promise<LeftOut>;
+  check(report: (problem: StagedProblem) => void, options?: CheckingOptions): Promise<LeftOut>;
   /** Counts the changes that `publish` would make. */
   preview(): Promise<Preview>;
   /**
@@ -266,6 +267,11 @@ export interface DeletingOptions {
   readonly cascades?: boolean;
   /** Delete published records of these kinds that are not staged; those of erased users stay. */
   readonly replaced?: readonly ReplaceableKind[];
+}
+
+export interface CheckingOptions extends DeletingOptions {
+  /** How problems name users, boards and pins; by their ids if absent. */
+  readonly nameOf?: NameRecord;
 }
 
 export interface Change {

@@ -122,9 +122,9 @@ export type Translation = ForeignEvent | DescribedThing | DeletedThing | Altered
 export interface Translator {
   /**
    * Receives every record of the input before the first call of `translate`; only in formats that
-   * need it. Throws `Refusal`.
+   * need it. `place` is the name of its file, without folders, and its line. Throws `Refusal`.
    */
-  survey?(record: FormatSource): void;
+  survey?(record: FormatSource, place: string): void;
   /**
    * Called once between `survey` and `translate`. Throws `Refusal` when no record of the file can
    * be translated.
@@ -135,6 +135,11 @@ export interface Translator {
    * invalid; then nothing of it is imported.
    */
   translate(record: FormatSource): readonly Translation[];
+  /**
+   * How the source identifies the user, board or pin with a derived id, in quotes; undefined if it
+   * is not known. Called only when there is a problem.
+   */
+  nameOf?(kind: 'users' | 'boards' | 'pins', id: bigint): string | undefined;
 }
 
 /** How the source identifies a user. */
@@ -197,6 +202,8 @@ export interface Format {
   readonly isWhole?: boolean;
   /** Kinds of which its files can contain all records, for `--replace`; absent: none. */
   readonly replaceable?: readonly string[];
+  /** Columns of the source by the field of a record that is made from them, for problems. */
+  readonly columnOf?: Readonly<Record<string, string>>;
   /** Whether its times are local, so that it requires a time zone. */
   readonly isLocal?: boolean;
   /**

@@ -3,7 +3,7 @@
  * and what all of their rows have.
  */
 import { quoted } from '../../domain/shortened-text.ts';
-import { text } from '../fields/fields.ts';
+import { email, text } from '../fields/fields.ts';
 import { Refusal } from '../fields/refusal.ts';
 import { type FormatSource, wordOf } from './format.ts';
 
@@ -48,9 +48,19 @@ export function statusOf(row: FormatSource, isDelta: boolean): RosterStatus {
   throw new Refusal('status', `must be active or tobedeleted, but is ${quoted(status)}`);
 }
 
+/** The cell of a column that may be empty or missing. Throws `Refusal`. */
+export function cellIfAny(row: FormatSource, column: string): string {
+  return text.read(wordOf(row[column]), column, true) ?? '';
+}
+
+/** The e-mail address of a user, or an empty text. Throws `Refusal`. */
+export function addressOf(row: FormatSource): string {
+  return email.read(wordOf(row['email']), 'email', true) ?? '';
+}
+
 /** The cell of a column that must not be empty. Throws `Refusal`. */
 export function cellOf(row: FormatSource, column: string): string {
-  const cell = text.read(wordOf(row[column]), column, true) ?? '';
+  const cell = cellIfAny(row, column);
   if (cell === '') throw new Refusal(column, 'is required');
   return cell;
 }

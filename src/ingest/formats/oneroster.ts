@@ -8,7 +8,6 @@ import { quoted } from '../../domain/shortened-text.ts';
 import { Refusal } from '../fields/refusal.ts';
 import {
   type Derivation,
-  detailOf,
   type Format,
   type FormatOptions,
   type FormatSource,
@@ -20,6 +19,8 @@ import {
   wordOf,
 } from './format.ts';
 import {
+  addressOf,
+  cellIfAny,
   cellOf,
   ROSTER_FILES,
   type RosterTable,
@@ -56,6 +57,10 @@ export const oneroster: Format = {
   files: ROSTER_FILES,
   isWhole: true,
   replaceable: [...FILES.keys()],
+  columnOf: {
+    ...{ board_id: 'classSourcedId', user_id: 'userSourcedId', course_id: 'sourcedId', deleted: 'status' },
+    ...{ 'lms.sourcedId': 'sourcedId', 'lms.username': 'username', 'lms.identifier': 'identifier' },
+  },
   open: (options, derivation) => new Roster(options, derivation),
 };
 
@@ -66,8 +71,10 @@ class Roster implements Translator {
   readonly #manifest = new Map<string, string>();
   readonly #schools = new Map<string, string>();
   readonly #courses = new Map<string, string>();
-  /** The `sourcedId` of each row in users.csv. */
-  readonly #users = new Set<string>();
+  /** By `sourcedId`, the place of the row that deletes the user; undefined if none does. */
+  readonly #users = new Map<string, string | undefined>();
+  /** Likewise, of the classes. */
+  readonly #classes = new Map<string, string | undefined>();
   /** Roles in organizations, by `sourcedId` of the user. */
   readonly #roles = new Map<string, string>();
   /** Likewise, the roles in enrollments. */
@@ -75,6 +82,7 @@ class Roster implements Translator {
   /** Class and user of each enrollment that is not to be deleted. */
   readonly #enrolled = new Set<string>();
   #rows = 0;
+  #names: ReadonlyMap<string, string> | undefined;
 
   constructor({ mapping, replaced = [] }: FormatOptions, derivation: Derivation) {
     if (mapping !== undefined) {
@@ -84,7 +92,7 @@ class Roster implements Translator {
     this.#derivation = derivation;
   }
 
-  survey(row: FormatSource): void {
+  survey(row: FormatSource, place: string): void {
     this.#rows += 1;
     if (this.#rows > MOST_ROWS) {
       throw new AppError('option-malformed', 'A roster of more than 10 million rows cannot be imported.');
@@ -93,9 +101,13 @@ class Roster implements Translator {
     if (table === 'manifest') this.#surveyManifest(row);
     if (table === 'orgs') note(this.#schools, row, 'name');
     if (table === 'courses') note(this.#courses, row, 'title');
-    if (table === 'users') this.#users.add(copied(sourcedIdOf(row, 'sourcedId')));
     // The mode of the file may be unknown yet.
-    if (statusOf(row, false) === 'tobedeleted') return;
+    const isDeleted = statusOf(row, false) === 'tobedeleted';
+    if (table === 'classes')
+      this.#classes.set(copied(sourcedIdOf(row, 'sourcedId')), isDeleted ? place : undefined);
+    if (table === 'users')
+      this.#users.set(copied(sourcedIdOf(row, 'sourcedId')), isDeleted ? place : undefined);
+    if (isDeleted) return;
     if (table === 'roles') this.#surveyRole(row);
     if (table === 'enrollments') this.#surveyEnrollment(row);
   }
@@ -113,6 +125,7 @@ class Roster implements Translator {
       ['orgs', this.#schools],
       ['courses', this.#courses],
       ['users', this.#users],
+      ['classes', this.#classes],
       ['roles', this.#roles],
       ['enrollments', this.#enrollmentRoles],
       ['enrollments', this.#enrolled],
@@ -175,7 +188,9 @@ class Roster implements Translator {
     const isDeleted = statusOf(row, mode === 'delta') === 'tobedeleted';
     switch (table) {
       case 'users':
-        return [this.#translateUser(row, sourcedId, isDeleted)];
+        return isDeleted
+          ? [{ deletes: 'users', id: this.#personOf(sourcedId).id }]
+          : [this.#translateUser(row, sourcedId)];
       case 'classes':
         return [this.#translateClass(row, sourcedId, isDeleted)];
       case 'enrollments':
@@ -188,23 +203,22 @@ class Roster implements Translator {
     }
   }
 
-  #translateUser(row: FormatSource, sourcedId: string, isDeleted: boolean): Translation {
+  #translateUser(row: FormatSource, sourcedId: string): Translation {
     const person = this.#personOf(sourcedId);
-    if (isDeleted) return { deletes: 'users', id: person.id };
-    const firstName = wordOf(row['preferredGivenName']) || cellOf(row, 'givenName');
-    const lastName = wordOf(row['preferredFamilyName']) || cellOf(row, 'familyName');
+    const [firstName, lastName] = namesOf(row);
     // Version 1.1 has no roles.csv.
-    const role = this.#roles.get(sourcedId) ?? wordOf(row['role']);
+    const role = this.#roles.get(sourcedId) ?? cellIfAny(row, 'role');
     const properties = {
       sourcedId,
-      username: wordOf(row['username']),
-      identifier: wordOf(row['identifier']),
+      username: cellIfAny(row, 'username'),
+      identifier: cellIfAny(row, 'identifier'),
     };
+    const address = addressOf(row);
     return {
       describes: 'users',
       person: {
         ...{ id: person.id, firstName, lastName, name: given(`${firstName} ${lastName}`) },
-        email: detailOf(row['email'], person.email.text),
+        email: address === '' ? person.email : given(address),
         role: role || undefined,
         classRole: lookUp(ENROLLMENT_ROLES, this.#enrollmentRoles.get(sourcedId) ?? ''),
         lms: Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== '')),
@@ -230,15 +244,15 @@ class Roster implements Translator {
   }
 
   #translateEnrollment(row: FormatSource, isDeleted: boolean): Translation {
-    const membership = {
-      boardId: this.#boardIdOf(sourcedIdOf(row, 'classSourcedId')),
-      userId: this.#personOf(sourcedIdOf(row, 'userSourcedId')).id,
-    };
+    const [board, user] = [sourcedIdOf(row, 'classSourcedId'), sourcedIdOf(row, 'userSourcedId')];
+    const membership = { boardId: this.#boardIdOf(board), userId: this.#personOf(user).id };
     if (isDeleted) {
       if (!this.#enrolled.has(placeOf(row))) return { deletes: 'memberships', ...membership };
       return { dropped: 'is to be deleted, but a different enrollment keeps the user in the class' };
     }
     cellOf(row, 'role');
+    refuseDeleted('classSourcedId', board, this.#classes);
+    refuseDeleted('userSourcedId', user, this.#users);
     return { describes: 'memberships', ...membership };
   }
 
@@ -249,6 +263,24 @@ class Roster implements Translator {
     return [{ dropped: 'is the role of a user who is not in users.csv' }];
   }
 
+  /** The `sourcedId` in quotes. */
+  nameOf(kind: 'users' | 'boards' | 'pins', id: bigint): string | undefined {
+    this.#names ??= this.#findNames();
+    const sourcedId = this.#names.get(`${kind} ${id}`);
+    return sourcedId === undefined ? undefined : quoted(sourcedId);
+  }
+
+  /** Every `sourcedId` of the files, by the kind and id of what it identifies. */
+  #findNames(): ReadonlyMap<string, string> {
+    const enrolled = [...this.#enrolled].map((place): readonly [string, string] => JSON.parse(place));
+    const names = new Map<string, string>();
+    for (const one of [...this.#classes.keys(), ...enrolled.map(([board]) => board)])
+      names.set(`boards ${this.#boardIdOf(one)}`, one);
+    for (const one of [...this.#users.keys(), ...enrolled.map(([, user]) => user)])
+      names.set(`users ${this.#personOf(one).id}`, one);
+    return names;
+  }
+
   #boardIdOf(sourcedId: string): bigint {
     return this.#derivation.numberOf('board', `oneroster ${sourcedId}`);
   }
@@ -256,6 +288,24 @@ class Roster implements Translator {
   #personOf(sourcedId: string): NamedPerson {
     return this.#derivation.personOf({ text: `oneroster ${sourcedId}`, word: sourcedId, kind: 'oneroster' });
   }
+}
+
+/** Given and family name. Throws `Refusal`. */
+function namesOf(row: FormatSource): readonly [string, string] {
+  return [
+    cellIfAny(row, 'preferredGivenName') || cellOf(row, 'givenName'),
+    cellIfAny(row, 'preferredFamilyName') || cellOf(row, 'familyName'),
+  ];
+}
+
+/** Throws `Refusal`. */
+function refuseDeleted(
+  column: string,
+  sourcedId: string,
+  deleted: ReadonlyMap<string, string | undefined>,
+): void {
+  const place = deleted.get(sourcedId);
+  if (place !== undefined) throw new Refusal(column, `${quoted(sourcedId)} is deleted by ${place}`);
 }
 
 /** Throws `Refusal`. */

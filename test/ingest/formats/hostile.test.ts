@@ -176,8 +176,8 @@ describe('records with arbitrary values', () => {
           const text = JSON.stringify(replaced(record, path));
           const source = JSON.parse(text.replace(PLACE, () => JSON.stringify(word)));
           try {
-            translator.survey?.(source);
-            if (format === oneroster) for (const row of MANIFEST) translator.survey?.(row);
+            translator.survey?.(source, 'file:1');
+            if (format === oneroster) for (const row of MANIFEST) translator.survey?.(row, 'file:1');
             translator.endSurvey?.();
             translator.translate(source);
           } catch (error) {

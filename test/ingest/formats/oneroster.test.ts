@@ -170,8 +170,8 @@ describe('a roster of OneRoster', () => {
   it('is refused with more than ten million rows', () => {
     const roster = oneroster.open({}, plainDerivation);
     const row = { propertyName: 'source.systemName', value: 'SIS' };
-    for (let rows = 0; rows < 10_000_000; rows += 1) roster.survey?.(row);
-    assert.throws(() => roster.survey?.(row), {
+    for (let rows = 0; rows < 10_000_000; rows += 1) roster.survey?.(row, 'manifest.csv:2');
+    assert.throws(() => roster.survey?.(row, 'manifest.csv:2'), {
       code: 'option-malformed',
       message: /more than 10 million rows/,
     });

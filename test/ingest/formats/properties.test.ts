@@ -146,7 +146,7 @@ function translationsOf(
   secret: Uint8Array,
 ): readonly Translation[] {
   const translator = format.open(options, keyedDerivation(secret));
-  for (const record of records) translator.survey?.(record);
+  for (const record of records) translator.survey?.(record, 'file:1');
   translator.endSurvey?.();
   return records.flatMap((record) => {
     try {

@@ -1,20 +1,23 @@
 /**
  * Checks staged records against each other and against the published data. An invalid record is
  * reported once, with its first problem, and removed from the staged ones, so that records that
- * depend on it are reported too.
+ * depend on it are reported too, as its consequences.
  */
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
 import { AppError } from '../../../domain/app-error.ts';
 import { quoted } from '../../../domain/shortened-text.ts';
 import { REFERENCES, type Reference } from '../../references.ts';
-import type { StagedProblem } from '../../staging.ts';
+import type { NameRecord, StagedProblem } from '../../staging.ts';
 import type { Settings } from '../../store.ts';
 import { fillTemporary, runRows, type StatementParameters } from '../database.ts';
 import { bytesOfTexts } from '../long-texts.ts';
 import { portionsIn } from '../portions.ts';
 import { countStaged } from './staging-tables.ts';
 
-type Report = (problem: StagedProblem) => void;
+interface Reporting {
+  readonly report: (problem: StagedProblem) => void;
+  readonly nameOf: NameRecord;
+}
 
 /** A value that must be unique among users or boards (decisions 9, 11). */
 interface UniqueName {
@@ -39,14 +42,15 @@ export async function checkStaged(
   connection: DuckDBConnection,
   settings: Settings,
   checked: readonly string[],
-  report: Report,
+  reporting: Reporting,
 ): Promise<void> {
+  await connection.run('CREATE OR REPLACE TEMP TABLE refused (kind VARCHAR, id BIGINT)');
   const staged = await countStaged(connection);
   for (const name of uniqueNames(settings, checked)) {
-    if (staged[name.kind] > 0 || !name.holds) await checkUnique(connection, name, report);
+    if (staged[name.kind] > 0 || !name.holds) await checkUnique(connection, name, reporting);
   }
   for (const reference of REFERENCES) {
-    if (staged[reference.kind] > 0) await checkReference(connection, reference, report);
+    if (staged[reference.kind] > 0) await checkReference(connection, reference, reporting);
   }
 }
 
@@ -95,7 +99,12 @@ function smallAscii(value: string): string {
  * else the one staged first. Repeats until there is no conflict, because removing a record may
  * uncover an earlier one.
  */
-async function checkUnique(connection: DuckDBConnection, name: UniqueName, report: Report): Promise<void> {
+async function checkUnique(
+  connection: DuckDBConnection,
+  name: UniqueName,
+  { report, nameOf }: Reporting,
+): Promise<void> {
+  const { kind } = name;
   const table = `staged_${name.kind}`;
   const named = `WHERE ${name.same('value')} IN (SELECT ${name.same('value')} FROM latest)`;
   for (;;) {
@@ -111,20 +120,27 @@ async function checkUnique(connection: DuckDBConnection, name: UniqueName, repor
            ANTI JOIN latest USING (id)
        ),
        placed AS (
-         SELECT *, first(id) OVER holders AS holder, row_number() OVER holders AS place FROM final
+         SELECT *, first(id) OVER holders AS holder, first(n) OVER holders AS holder_n,
+           row_number() OVER holders AS place
+         FROM final
          WHERE value IS NOT NULL AND value <> ''
          WINDOW holders AS (PARTITION BY ${name.same('value')} ORDER BY incumbent DESC, n NULLS FIRST, id)
        )
-       SELECT p.n, s.file, s.line, s.raw, p.id, p.value, p.holder
-       FROM placed p LEFT JOIN ${table} s ON s.n = p.n WHERE p.place > 1 ORDER BY p.n`,
+       SELECT p.n, s.file, s.line, s.raw, p.id, p.value, p.holder, h.file, h.line
+       FROM placed p LEFT JOIN ${table} s ON s.n = p.n LEFT JOIN ${table} h ON h.n = p.holder_n
+       WHERE p.place > 1 ORDER BY p.n`,
       name.parameters,
     );
     if (conflicts.length === 0) return;
-    for (const [n, file, line, raw, id, value, holder] of conflicts) {
-      const reason = `${quoted(String(value))} belongs to two ${name.kind}, ${holder} and ${id}; it must be unique`;
+    for (const [n, file, line, raw, id, value, holder, holderFile, holderLine] of conflicts) {
+      const holderName = nameOf(kind, idOf(holder), placeOf(holderFile, holderLine));
+      const names = `${holderName} and ${nameOf(kind, idOf(id), placeOf(file, line))}`;
+      const reason = `${quoted(String(value))} belongs to two ${kind}, ${names}; it must be unique`;
       if (n === null || n === undefined) throw new AppError('settings-refused', `${name.field}: ${reason}.`);
       report(problem(file, line, name.field, reason, raw));
     }
+    const ids = conflicts.map(([, , , , id]) => idOf(id));
+    await runRows(connection, 'INSERT INTO refused SELECT $kind, unnest($ids)', { kind, ids });
     const refused = conflicts.map(([n]) => BigInt(Number(n)));
     await runRows(connection, `DELETE FROM ${table} WHERE n IN (SELECT unnest($refused))`, { refused });
   }
@@ -133,7 +149,7 @@ async function checkUnique(connection: DuckDBConnection, name: UniqueName, repor
 async function checkReference(
   connection: DuckDBConnection,
   reference: Reference,
-  report: Report,
+  { report, nameOf }: Reporting,
 ): Promise<void> {
   const { kind, field, to } = reference;
   const table = `staged_${kind}`;
@@ -147,19 +163,41 @@ async function checkReference(
   if (missing === 0) return;
   await connection.run(
     `CREATE OR REPLACE TEMP TABLE dangling AS
-     SELECT n, file, line, ${field} AS target, raw FROM ${table} WHERE ${field} IN (SELECT id FROM missing)`,
+     SELECT n, file, line, ${field} AS target, raw,
+       ${field} IN (SELECT id FROM refused WHERE kind = '${to}') AS is_consequence
+     FROM ${table} WHERE ${field} IN (SELECT id FROM missing)`,
   );
   const dangling = { source: 'dangling', key: 'n', size: bytesOfTexts(['raw']) };
   for (const portion of await portionsIn(connection, dangling)) {
-    const sql = `SELECT file, line, target, raw FROM dangling WHERE ${portion} ORDER BY n`;
+    const sql = `SELECT file, line, target, raw, is_consequence FROM dangling WHERE ${portion} ORDER BY n`;
     for await (const rows of (await connection.stream(sql)).yieldRows()) {
-      for (const [file, line, target, raw] of rows) {
-        const reason = `there is no ${to.slice(0, -1)} ${target}, here or among the published`;
-        report(problem(file, line, field, reason, raw));
+      for (const [file, line, target, raw, isConsequence] of rows) {
+        const name = `${to.slice(0, -1)} ${nameOf(to, idOf(target))}`;
+        const reason = isConsequence
+          ? `the ${name} is refused`
+          : `there is no ${name}, here or among the published`;
+        report({
+          ...problem(file, line, field, reason, raw),
+          ...(isConsequence === true && { isConsequence }),
+        });
       }
     }
   }
+  if (kind === 'pins') {
+    await connection.run(
+      `INSERT INTO refused SELECT 'pins', id FROM ${table} WHERE n IN (SELECT n FROM dangling)`,
+    );
+  }
   await connection.run(`DELETE FROM ${table} WHERE n IN (SELECT n FROM dangling)`);
+}
+
+function idOf(id: DuckDBValue | undefined): bigint {
+  return BigInt(String(id));
+}
+
+/** Undefined for a record that is not staged. */
+function placeOf(file: DuckDBValue | undefined, line: DuckDBValue | undefined) {
+  return line === null || line === undefined ? undefined : { file: Number(file), line: Number(line) };
 }
 
 function problem(

@@ -6,6 +6,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { UNKNOWN_OWNER_EMAIL } from '../../../domain/unknown-owner.ts';
 import {
   IDENTITY,
+  type NameRecord,
   RECORD_KINDS,
   type RecordKind,
   type ReplaceableKind,
@@ -43,6 +44,7 @@ export interface DeletingRun extends DeletingOptions {
    * cascade. They are not applied.
    */
   readonly report: (problem: StagedProblem) => void;
+  readonly nameOf: NameRecord;
 }
 
 /**
@@ -169,7 +171,10 @@ async function addReferring(connection: DuckDBConnection): Promise<void> {
 }
 
 /** Keeps records to which others refer, and reports their deletions. */
-async function keepReferred(connection: DuckDBConnection, { deleting, report }: DeletingRun): Promise<void> {
+async function keepReferred(
+  connection: DuckDBConnection,
+  { deleting, report, nameOf }: DeletingRun,
+): Promise<void> {
   const rows = RECORD_KINDS.flatMap(referring).join(' UNION ALL ');
   // A record that is kept may refer to another one.
   while ((await fillTemporary(connection, 'referring', rows)) > 0) {
@@ -192,7 +197,7 @@ async function keepReferred(connection: DuckDBConnection, { deleting, report }: 
       for (const [id, reason, file, line, raw] of kept) {
         report({
           ...{ file: Number(file ?? 0), line: Number(line ?? 0), field: 'deleted' },
-          reason: `${kind.slice(0, -1)} ${id} still has ${reason}; delete these as well, or use --cascade`,
+          reason: `${kind.slice(0, -1)} ${nameOf(kind, BigInt(String(id)))} still has ${reason}; delete these as well, or use --cascade`,
           ...(typeof raw === 'string' ? { raw } : {}),
         });
       }

@@ -11,10 +11,18 @@ import { type BuildMemory, refuseMemoryShortage } from '../../build-memory.ts';
 import { organizationDigest } from '../../organization-digest.ts';
 import { describeOverdue, isTooMany } from '../../overdue.ts';
 import { expiryOf } from '../../retention.ts';
-import type { DeletionOf, EventColumns, RecordKind, RecordOf, StagedProblem } from '../../staging.ts';
+import type {
+  DeletionOf,
+  EventColumns,
+  NameRecord,
+  RecordKind,
+  RecordOf,
+  StagedProblem,
+} from '../../staging.ts';
 import {
   type Cause,
   type Changes,
+  type CheckingOptions,
   type DeletingOptions,
   isSameOrganization,
   type LeftOut,
@@ -48,6 +56,8 @@ import { writeViews } from './views.ts';
 
 /** Called when a publication has taken effect, with the settings that are in force from then on. */
 type OnPublished = (outcome: Outcome, settings: Settings) => Promise<void>;
+
+const nameById: NameRecord = (_kind, id) => `${id}`;
 
 export class DuckdbPublication implements Publication {
   readonly #next: NextVersion;
@@ -146,7 +156,7 @@ export class DuckdbPublication implements Publication {
     readPolicy(this.#settings.policy);
   }
 
-  async check(report: (problem: StagedProblem) => void, deleting: DeletingOptions = {}): Promise<LeftOut> {
+  async check(report: (problem: StagedProblem) => void, options: CheckingOptions = {}): Promise<LeftOut> {
     this.#staging.flush();
     await prepareThreads(this.#connection, this.#staging.count);
     await setMemory(this.#connection, this.#memory.bytesFor(this.#staging.count));
@@ -155,9 +165,10 @@ export class DuckdbPublication implements Publication {
       forgotten: await leaveOutForgotten(this.#connection),
       expired: await leaveOutExpired(this.#connection, this.#expiryMs),
     };
-    await this.#delete({ ...deleting, report });
+    const { nameOf = nameById, ...deleting } = options;
+    await this.#delete({ ...deleting, report, nameOf });
     const checked = this.#next.publication === undefined ? [] : this.#next.entry.settings.lmsUserProperties;
-    await checkStaged(this.#connection, this.#settings, checked, report);
+    await checkStaged(this.#connection, this.#settings, checked, { report, nameOf });
     return leftOut;
   }
 
@@ -172,7 +183,7 @@ export class DuckdbPublication implements Publication {
     await this.#keepOverdue();
     const position = await this.#position();
     const { isAnew, format } = await rollBack(this.#connection, position, this.#next);
-    await this.#delete({ report: () => undefined });
+    await this.#delete({ report: () => undefined, nameOf: nameById });
     const changes = await changesOfRollback(this.#connection, format, position);
     this.#rolledBack = { changes, isAnew };
     this.#settings = await readSettings(this.#connection);
@@ -271,7 +282,7 @@ export class DuckdbPublication implements Publication {
     this.#expiryMs = undefined;
   }
 
-  async #delete(deleting: Pick<DeletingRun, 'report'> & DeletingOptions): Promise<void> {
+  async #delete(deleting: Pick<DeletingRun, 'report' | 'nameOf'> & DeletingOptions): Promise<void> {
     const sequence = nextSequence(await this.#position());
     const run = { ...deleting, sequence, deleting: this.#staging.deleting, expiryMs: this.#expiryMs };
     this.#deleted = await deleteRecords(this.#connection, run);
