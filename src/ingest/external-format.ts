@@ -3,6 +3,7 @@
  * dropped with a reason, and is counted for the report.
  */
 import { basename } from 'node:path';
+import type { Dataset } from '../dataset/dataset.ts';
 import { AppError } from '../domain/app-error.ts';
 import { shortened } from '../domain/shortened-text.ts';
 import type { NameRecord, StagedProblem } from '../store/staging.ts';
@@ -17,6 +18,7 @@ import {
   type FormatOptions,
   type FormatSource,
   lookUp,
+  type PublishedUser,
   type Translation,
   type Translator,
   UNKNOWN_OWNER,
@@ -98,12 +100,22 @@ export class RecordConversions {
   readonly #altered = new ReasonCounts();
   readonly #described = new Map<string, number>();
   readonly #deleted = new Map<string, number>();
+  /** Users of the current version, if the format has a `userProperty`. */
+  readonly #published: PublishedUser[] = [];
   /** The translator of all inputs, if the format is `isWhole`. */
   #whole: Translator | undefined;
 
   constructor(foreign: ExternalFormat, derivation: Derivation) {
     this.#foreign = foreign;
     this.#derivation = derivation;
+  }
+
+  /** Reads what is needed of the current version. */
+  async learn(dataset: Dataset): Promise<void> {
+    await this.things.learn(dataset);
+    const { userProperty } = this.#foreign.format;
+    if (userProperty === undefined) return;
+    for await (const user of usersWith(dataset, userProperty)) this.#published.push(user);
   }
 
   /** The problem in terms of the source. */
@@ -128,8 +140,10 @@ export class RecordConversions {
   async open(open: OpenInput, inputs: readonly OpenInput[], readParquet: ReadParquet): Promise<Translator> {
     const { format, options } = this.#foreign;
     const openTranslator = () => format.open(options, this.#derivation);
-    if (format.isWhole !== true) return await openSurveyed(format, openTranslator, [open], readParquet);
-    this.#whole ??= await openSurveyed(format, openTranslator, inputs, readParquet);
+    const openWith = async (surveyed: readonly OpenInput[]) =>
+      await openSurveyed(format, openTranslator, surveyed, readParquet, this.#published);
+    if (format.isWhole !== true) return await openWith([open]);
+    this.#whole ??= await openWith(inputs);
     return this.#whole;
   }
 
@@ -190,6 +204,23 @@ class ReasonCounts {
   }
 }
 
+/** The published users that have an LMS property. */
+async function* usersWith(dataset: Dataset, property: string): AsyncGenerator<PublishedUser> {
+  const identifiers = new Map<number, string>();
+  for await (const rows of dataset.tables().properties()) {
+    for (const [at, user] of rows.user.entries()) {
+      if (rows.property[at] === property) identifiers.set(user, rows.value[at] ?? '');
+    }
+  }
+  let index = 0;
+  for await (const { id, email } of dataset.records('users')) {
+    for (let at = 0; at < id.length; at += 1, index += 1) {
+      const identifier = identifiers.get(index);
+      if (identifier !== undefined) yield { id: id[at]!, email: email.at(at), identifier };
+    }
+  }
+}
+
 /** The name under which something is counted: `other` when there are too many names. */
 function nameIn(counts: ReadonlyMap<string, unknown>, name: string, other: string): string {
   return counts.has(name) || counts.size < MOST_NAMES ? name : other;
@@ -206,6 +237,7 @@ async function openSurveyed(
   openTranslator: () => Translator,
   inputs: readonly OpenInput[],
   readParquet: ReadParquet,
+  published: readonly PublishedUser[],
 ): Promise<Translator> {
   for (const open of inputs) checkForm(format, open);
   const translator = openTranslator();
@@ -219,6 +251,7 @@ async function openSurveyed(
       }
     }
   }
+  for (const user of published) translator.learn?.(user);
   // If no record can be read, each is reported with its own reason.
   if (seen > 0) endSurvey(translator, inputs[0]!);
   return translator;

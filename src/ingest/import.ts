@@ -317,7 +317,7 @@ async function openTranslations(
   const translations = new RecordConversions(foreign, derivation);
   const dataset = await store.openDataset(entry.name);
   try {
-    if (dataset !== undefined) await translations.things.learn(dataset);
+    if (dataset !== undefined) await translations.learn(dataset);
   } finally {
     await dataset?.close();
   }

@@ -118,6 +118,14 @@ export type DeletedThing =
 
 export type Translation = ForeignEvent | DescribedThing | DeletedThing | Altered | Dropped;
 
+/** A user in the current version. */
+export interface PublishedUser {
+  readonly id: bigint;
+  readonly email: string;
+  /** The value of the `userProperty` of the format. */
+  readonly identifier: string;
+}
+
 /** Reads one file, or all files of an import if the format is `isWhole`. */
 export interface Translator {
   /**
@@ -125,6 +133,8 @@ export interface Translator {
    * need it. `place` is the name of its file, without folders, and its line. Throws `Refusal`.
    */
   survey?(record: FormatSource, place: string): void;
+  /** Called for each published user with the `userProperty`, after `survey`. */
+  learn?(user: PublishedUser): void;
   /**
    * Called once between `survey` and `translate`. Throws `Refusal` when no record of the file can
    * be translated.
@@ -202,6 +212,8 @@ export interface Format {
   readonly isWhole?: boolean;
   /** Kinds of which its files can contain all records, for `--replace`; absent: none. */
   readonly replaceable?: readonly string[];
+  /** LMS property by which published users of the source are recognized, for `learn`. */
+  readonly userProperty?: string;
   /** Columns of the source by the field of a record that is made from them, for problems. */
   readonly columnOf?: Readonly<Record<string, string>>;
   /** Whether its times are local, so that it requires a time zone. */

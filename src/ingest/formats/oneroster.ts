@@ -1,19 +1,22 @@
 /**
  * OneRoster 1.2, CSV binding: classes as boards, users, and enrollments as memberships. There are
  * no events. Files refer to each other, and `manifest.csv` says what each of them contains
- * (decision 98).
+ * (decision 98). Addresses, which several users may share there, are in `shared-addresses.ts`.
  */
 import { AppError } from '../../domain/app-error.ts';
 import { quoted } from '../../domain/shortened-text.ts';
 import { Refusal } from '../fields/refusal.ts';
 import {
   type Derivation,
+  type Detail,
+  derived,
   type Format,
   type FormatOptions,
   type FormatSource,
   given,
   lookUp,
   type NamedPerson,
+  type PublishedUser,
   type Translation,
   type Translator,
   wordOf,
@@ -28,6 +31,7 @@ import {
   statusOf,
   tableOf,
 } from './oneroster-tables.ts';
+import { SharedAddresses } from './shared-addresses.ts';
 
 /** Class role by role in an enrollment. A user with several has the first of this table. */
 export const ENROLLMENT_ROLES: Readonly<Record<string, string>> = {
@@ -48,6 +52,7 @@ const FILES: ReadonlyMap<string, RosterTable> = new Map([
   ['boards', 'classes'],
   ['memberships', 'enrollments'],
 ]);
+const SHARED = 'has the e-mail address of a different user, who keeps it';
 /** What rows refer to is kept in memory, and a `Set` holds at most 16 million entries. */
 const MOST_ROWS = 10_000_000;
 
@@ -57,6 +62,7 @@ export const oneroster: Format = {
   files: ROSTER_FILES,
   isWhole: true,
   replaceable: [...FILES.keys()],
+  userProperty: 'sourcedId',
   columnOf: {
     ...{ board_id: 'classSourcedId', user_id: 'userSourcedId', course_id: 'sourcedId', deleted: 'status' },
     ...{ 'lms.sourcedId': 'sourcedId', 'lms.username': 'username', 'lms.identifier': 'identifier' },
@@ -75,6 +81,7 @@ class Roster implements Translator {
   readonly #users = new Map<string, string | undefined>();
   /** Likewise, of the classes. */
   readonly #classes = new Map<string, string | undefined>();
+  readonly #addresses: SharedAddresses;
   /** Roles in organizations, by `sourcedId` of the user. */
   readonly #roles = new Map<string, string>();
   /** Likewise, the roles in enrollments. */
@@ -90,6 +97,7 @@ class Roster implements Translator {
     }
     this.#replaced = replaced;
     this.#derivation = derivation;
+    this.#addresses = new SharedAddresses(replaced.includes('users'));
   }
 
   survey(row: FormatSource, place: string): void {
@@ -105,11 +113,14 @@ class Roster implements Translator {
     const isDeleted = statusOf(row, false) === 'tobedeleted';
     if (table === 'classes')
       this.#classes.set(copied(sourcedIdOf(row, 'sourcedId')), isDeleted ? place : undefined);
-    if (table === 'users')
-      this.#users.set(copied(sourcedIdOf(row, 'sourcedId')), isDeleted ? place : undefined);
+    if (table === 'users') this.#surveyUser(row, isDeleted ? place : undefined);
     if (isDeleted) return;
     if (table === 'roles') this.#surveyRole(row);
     if (table === 'enrollments') this.#surveyEnrollment(row);
+  }
+
+  learn({ id, email, identifier }: PublishedUser): void {
+    if (this.#personOf(identifier).id === id) this.#addresses.publish(identifier, email);
   }
 
   endSurvey(): void {
@@ -125,6 +136,7 @@ class Roster implements Translator {
       ['orgs', this.#schools],
       ['courses', this.#courses],
       ['users', this.#users],
+      ['users', this.#addresses],
       ['classes', this.#classes],
       ['roles', this.#roles],
       ['enrollments', this.#enrollmentRoles],
@@ -133,6 +145,7 @@ class Roster implements Translator {
     for (const [table, values] of surveyed) {
       if (this.#modeOf(table) === 'absent') values.clear();
     }
+    this.#addresses.settle();
   }
 
   /** Throws `option-malformed` for a second manifest, which would decide about both rosters. */
@@ -164,6 +177,16 @@ class Roster implements Translator {
     return this.#manifest.get(`file.${table}`);
   }
 
+  #surveyUser(row: FormatSource, deletedBy: string | undefined): void {
+    const sourcedId = copied(sourcedIdOf(row, 'sourcedId'));
+    this.#users.set(sourcedId, deletedBy);
+    if (deletedBy !== undefined) this.#addresses.delete(sourcedId);
+    else {
+      namesOf(row);
+      this.#addresses.claim(sourcedId, copied(addressOf(row)));
+    }
+  }
+
   /** A primary role takes precedence, wherever it is. */
   #surveyRole(row: FormatSource): void {
     const [user, role] = [sourcedIdOf(row, 'userSourcedId'), cellOf(row, 'role')];
@@ -190,7 +213,7 @@ class Roster implements Translator {
       case 'users':
         return isDeleted
           ? [{ deletes: 'users', id: this.#personOf(sourcedId).id }]
-          : [this.#translateUser(row, sourcedId)];
+          : this.#translateUser(row, sourcedId);
       case 'classes':
         return [this.#translateClass(row, sourcedId, isDeleted)];
       case 'enrollments':
@@ -203,7 +226,7 @@ class Roster implements Translator {
     }
   }
 
-  #translateUser(row: FormatSource, sourcedId: string): Translation {
+  #translateUser(row: FormatSource, sourcedId: string): readonly Translation[] {
     const person = this.#personOf(sourcedId);
     const [firstName, lastName] = namesOf(row);
     // Version 1.1 has no roles.csv.
@@ -214,16 +237,27 @@ class Roster implements Translator {
       identifier: cellIfAny(row, 'identifier'),
     };
     const address = addressOf(row);
-    return {
+    const isShared = !this.#addresses.isOwn(sourcedId, address);
+    const user: Translation = {
       describes: 'users',
       person: {
         ...{ id: person.id, firstName, lastName, name: given(`${firstName} ${lastName}`) },
-        email: address === '' ? person.email : given(address),
+        email: isShared
+          ? this.#ownAddress(sourcedId, person.email)
+          : address === ''
+            ? person.email
+            : given(address),
         role: role || undefined,
         classRole: lookUp(ENROLLMENT_ROLES, this.#enrollmentRoles.get(sourcedId) ?? ''),
         lms: Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== '')),
       },
     };
+    return isShared ? [user, { altered: SHARED }] : [user];
+  }
+
+  /** The derived address, which replaces a published one only if somebody else claims that. */
+  #ownAddress(sourcedId: string, { text }: Detail): Detail {
+    return this.#addresses.mustLeave(sourcedId) ? given(text) : derived(text);
   }
 
   #translateClass(row: FormatSource, sourcedId: string, isDeleted: boolean): Translation {
