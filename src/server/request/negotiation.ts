@@ -46,8 +46,9 @@ function acceptedOf(
   available: readonly Representation[],
 ): Representation | undefined {
   const { accept } = request.headers;
-  // Most programs send `*/*` or nothing, which needs no parsing.
-  if (accept === undefined || accept === '*/*') return available[0];
+  // Most programs send `*/*` or nothing, which needs no parsing. Some send an empty field, which
+  // they could not mean as a refusal of everything.
+  if (accept === undefined || accept === '' || accept === '*/*') return available[0];
   const headers = { accept: withoutParameters(accept) };
   const type = new Negotiator({ headers }).mediaType(
     available.map((name) => REPRESENTATIONS[name].mediaType),
