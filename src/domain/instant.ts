@@ -5,10 +5,10 @@
 export const EARLIEST_INSTANT_MS = Date.UTC(2000, 0, 1) - 730_119 * 86_400_000;
 export const LATEST_INSTANT_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/**
- * A bare integer below this magnitude is read as seconds, otherwise as milliseconds (decision 5).
- */
+/** Bare numbers below this magnitude are read as seconds, others as milliseconds (decision 5). */
 const SECONDS_BELOW = 100_000_000_000;
+
+const UNIX_TIME = /^(-?)(\d{1,15})(?:\.(\d{1,9}))?$/;
 
 /** PostgreSQL, DuckDB and pandas omit the minutes of an offset, or add seconds to it. */
 const DATE_TIME =
@@ -22,8 +22,7 @@ const DATE_TIME =
  */
 export function parseInstant(text: string): number | undefined {
   const dateTimeMs = parseDateTime(text);
-  if (dateTimeMs !== undefined || !/^-?\d{1,15}$/.test(text)) return dateTimeMs;
-  return withinYears(parseUnixTime(text));
+  return dateTimeMs ?? withinYears(parseUnixTime(text));
 }
 
 /**
@@ -43,9 +42,18 @@ function withinYears(value: number | undefined): number | undefined {
   return value;
 }
 
-function parseUnixTime(text: string): number {
-  const value = Number(text);
-  return Math.abs(value) < SECONDS_BELOW ? value * 1000 : value;
+function parseUnixTime(text: string): number | undefined {
+  const match = UNIX_TIME.exec(text);
+  if (match === null) return undefined;
+  const [, sign, digits, fraction = ''] = match;
+  const whole = Number(digits);
+  const magnitude = whole < SECONDS_BELOW ? whole * 1000 + millisecondsOf(fraction) : whole;
+  return sign === '-' ? 0 - magnitude : magnitude;
+}
+
+/** Of a fraction of a second. */
+function millisecondsOf(fraction: string): number {
+  return Number(fraction.slice(0, 3).padEnd(3, '0'));
 }
 
 function parseAnyDateTime(text: string): number | undefined {
@@ -53,19 +61,18 @@ function parseAnyDateTime(text: string): number | undefined {
   if (match === null) return undefined;
   const [, year, month, day, hour, minute, second = '0', fraction = '', sign, ...offset] = match;
   const [offsetHour, offsetMinute, offsetSecond] = offset.map((part = '0') => Number(part));
-  const offsetMs = millisecondsOf(offsetHour, offsetMinute, offsetSecond);
-  const timeMs = millisecondsOf(Number(hour), Number(minute), Number(second));
+  const offsetMs = timeOf(offsetHour, offsetMinute, offsetSecond);
+  const timeMs = timeOf(Number(hour), Number(minute), Number(second));
   if (offsetMs === undefined || timeMs === undefined) return undefined;
   const date = new Date(0);
   date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
   if (date.getUTCDate() !== Number(day) || date.getUTCMonth() !== Number(month) - 1) return undefined;
-  const milliseconds = Number(fraction.slice(0, 3).padEnd(3, '0'));
-  const localMs = date.getTime() + timeMs + milliseconds;
+  const localMs = date.getTime() + timeMs + millisecondsOf(fraction);
   return sign === '-' ? localMs + offsetMs : localMs - offsetMs;
 }
 
-/** Undefined if a clock cannot show this time. */
-function millisecondsOf(hour = 0, minute = 0, second = 0): number | undefined {
+/** Milliseconds; undefined if a clock cannot show this time. */
+function timeOf(hour = 0, minute = 0, second = 0): number | undefined {
   if (hour > 23 || minute > 59 || second > 59) return undefined;
   return ((hour * 60 + minute) * 60 + second) * 1000;
 }

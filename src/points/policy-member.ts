@@ -97,7 +97,7 @@ export function readInstant(member: Member): number | undefined {
   const { value } = member;
   if (value === null) return undefined;
   const instantMs =
-    typeof value === 'string' || typeof value === 'number' ? parseInstant(String(value)) : undefined;
+    typeof value === 'string' || Number.isInteger(value) ? parseInstant(String(value)) : undefined;
   return (
     instantMs ??
     refuseValue(

@@ -85,7 +85,10 @@ const REFUSED: readonly [reader: (text: string) => unknown, texts: readonly stri
   [readSwitch, ['', 'yes', 'true', 'ON']],
   [readLine, ['two\nlines', 'x'.repeat(201), '\u001b[31m']],
   [readDuration, ['', '7', 'd', '-7d', '1.5h', '7 d', '7w', '1234567d']],
-  [readExpiryAtNoon, ['', '30', '1767225600', 'tomorrow', '2026-02-30', '2026-12-31T12:00:00', '9999-12-31']],
+  [
+    readExpiryAtNoon,
+    ['', '30', '30.5', '1767225600', 'tomorrow', '2026-02-30', '2026-12-31T12:00:00', '9999-12-31'],
+  ],
   [readLongestLife, ['', '0d', 'never', '365']],
   [readRateLimit, ['100', '0/minute', '100/day', '100/', '-1/second', '1.5/hour', '100/toString']],
   [

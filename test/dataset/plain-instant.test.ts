@@ -1,11 +1,16 @@
 /**
- * The fast parser for instants in the usual form agrees with the `Date` of JavaScript. The slow one
+ * The parsers for instants agree with each other and with the `Date` of JavaScript. The slow one
  * reads what other software writes.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { formatInstant, parseInstant, readPlainInstant } from '../../src/domain/instant.ts';
+import {
+  EARLIEST_INSTANT_MS,
+  formatInstant,
+  parseInstant,
+  readPlainInstant,
+} from '../../src/domain/instant.ts';
 
 const read = (text: string) => {
   const bytes = Buffer.from(`,${text},`);
@@ -21,6 +26,17 @@ test('the fast parser reads every instant of the years 1 to 9999 as it was writt
   const property = fc.property(instants, (date) => {
     assert.equal(read(formatInstant(date.getTime())), date.getTime());
     assert.equal(read(date.toISOString()), date.getTime());
+  });
+  fc.assert(property, { numRuns: 1000 });
+});
+
+test('seconds with a fraction are the same instant as milliseconds, to the last digit', () => {
+  const largest = 99_999_999_999_999;
+  const property = fc.property(fc.integer({ min: EARLIEST_INSTANT_MS, max: largest }), (instantMs) => {
+    const digits = String(Math.abs(instantMs)).padStart(4, '0');
+    const seconds = `${instantMs < 0 ? '-' : ''}${digits.slice(0, -3)}.${digits.slice(-3)}`;
+    assert.equal(parseInstant(seconds), instantMs);
+    assert.equal(parseInstant(`${seconds}999`), instantMs);
   });
   fc.assert(property, { numRuns: 1000 });
 });

@@ -396,7 +396,7 @@ function parseDuration(text: string): number | undefined {
 
 function parseDateOrInstant(text: string): number | undefined {
   // A bare number is more likely a forgotten unit than an instant in Unix time.
-  if (/^-?\d+$/.test(text)) return undefined;
+  if (/^-?[\d.]+$/.test(text)) return undefined;
   const midnightMs = parseInstant(`${text}T00:00:00Z`);
   return midnightMs === undefined ? parseInstant(text) : midnightMs + DAY_MS;
 }

@@ -32,9 +32,10 @@ const TITLE = Type.String({ minLength: 1, maxLength: 200, pattern: `^${NO_FORMUL
 
 /** One type, because most client generators turn a union into a value of any type. */
 const INSTANT = Type.String({
-  pattern: '^(-?\\d{1,15}|\\d{4}-\\d{2}-\\d{2}[Tt]\\d{2}:\\d{2}:[0-5]\\d(\\.\\d+)?([Zz]|[+-]\\d{2}:\\d{2}))$',
+  pattern:
+    '^(-?\\d{1,15}(\\.\\d{1,9})?|\\d{4}-\\d{2}-\\d{2}[Tt]\\d{2}:\\d{2}:[0-5]\\d(\\.\\d+)?([Zz]|[+-]\\d{2}:\\d{2}))$',
   description:
-    'Unix milliseconds, Unix seconds (numbers below 100,000,000,000), or an ISO 8601 date-time with an offset.',
+    'Unix milliseconds, Unix seconds (numbers below 100,000,000,000), or an ISO 8601 date-time with an offset. Digits finer than a millisecond are dropped.',
 });
 
 const INSTANT_EXPECTED =

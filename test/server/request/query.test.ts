@@ -26,6 +26,10 @@ describe('query parameters', () => {
       end: 1_514_764_800_000,
       limit: 10_000,
     });
+    assert.deepEqual(readParameters('start=1520874045.567&end=1520874045567.9', ALL), {
+      start: 1_520_874_045_567,
+      end: 1_520_874_045_567,
+    });
     assert.deepEqual(readParameters('start=2018-03-12T17:00:45.567%2B01:00&key=board', ALL), {
       start: Date.UTC(2018, 2, 12, 16, 0, 45, 567),
       key: 'board',
@@ -51,7 +55,10 @@ describe('query parameters', () => {
     ['start', 'parameter-malformed'],
     ['start=yesterday', 'parameter-malformed'],
     ['start=1e12', 'parameter-malformed'],
-    ['start=1.5', 'parameter-malformed'],
+    ['start=1.', 'parameter-malformed'],
+    ['start=.5', 'parameter-malformed'],
+    ['start=1,5', 'parameter-malformed'],
+    ['start=1.5e3', 'parameter-malformed'],
     ['start=+1', 'parameter-malformed'],
     ['start=0x10', 'parameter-malformed'],
     ['start=99999999999999999999', 'parameter-malformed'],
