@@ -17,8 +17,18 @@ before(async () => {
 after(() => stand.close());
 
 describe('docs/errors.md', () => {
+  const text = readFileSync(join(import.meta.dirname, '../../docs/errors.md'), 'utf8');
+
+  it('has as its example a problem of the server', async () => {
+    const [, example = ''] = /```json\n(.*?)```/s.exec(text) ?? [];
+    const { request_id, ...members } = JSON.parse(example);
+    const headers = { apikey: stand.key };
+    const response = await fetch(`${stand.url}${members.instance}?strat=1514764800000`, { headers });
+    const problem: Readonly<Record<string, unknown>> = JSON.parse(await response.text());
+    assert.deepEqual({ ...problem, request_id }, { ...members, request_id });
+  });
+
   it('lists exactly the problems of the table, with status, title and remedy', () => {
-    const text = readFileSync(join(import.meta.dirname, '../../docs/errors.md'), 'utf8');
     const rows = text.split('\n').filter((line) => /^\| \d{3} \|/.test(line));
     const expected = PROBLEM_CODES.map((code) => {
       const { status, title, remedy } = PROBLEMS[code];
