@@ -423,6 +423,8 @@ interface Parameters {
   readonly column?: string;
   /** LMS user property with the id by which the system knows users; users without a value are left out. Without it, users are known by their e-mail address. Requires a key that may see LMS ids (`--allow-lms-lookup`). */
   readonly id?: string;
+  /** Only users with this class role. */
+  readonly class_role?: string;
 }
 
 export interface Operations {
@@ -531,7 +533,10 @@ export interface Operations {
   /** Points of the users on a board as a file for a gradebook. */
   readonly getGradebook: {
     readonly names: { readonly 'board-id': Id };
-    readonly query: Pick<Parameters, 'for' | 'value' | 'column' | 'id' | 'start' | 'end' | 'format'>;
+    readonly query: Pick<
+      Parameters,
+      'for' | 'value' | 'column' | 'id' | 'class_role' | 'start' | 'end' | 'format'
+    >;
     readonly answer: string;
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Points of a board as files that gradebooks import (decision 92), as the public documentation of
- * these systems describes them. Every cell is in quotes, which all of them accept and Blackboard
+ * Points of a board as files that gradebooks import (decision 92), as these systems read them
+ * (docs/other-software.md). Every cell is in quotes, which all of them accept and Blackboard
  * requires. Teachers open the files in spreadsheets, so no cell about a user is a formula.
  */
 import { defuse } from '../domain/formula.ts';
@@ -36,11 +36,18 @@ export interface GradebookColumn {
   readonly byLmsId: boolean;
 }
 
+/** Names that can never exist (RFC 2606): imports derive such addresses if a source has none. */
+const INVALID = /[@.]invalid$/i;
+
 /** Letters, digits and signs, of which no formula can be made that does anything. */
 const HARMLESS = /^[\p{L}\p{N}._+@-]*$/u;
 
 interface GradebookForm {
   header(column: GradebookColumn): readonly string[];
+  /** Whether the system refuses or lowers values above the maximum of the grade item. */
+  readonly limitsValues?: boolean;
+  /** Whether the system imports no grades if it does not know one of the users. */
+  readonly refusesUnknown?: boolean;
   /** Rows before those of users. */
   readonly before?: (column: GradebookColumn) => readonly (readonly string[])[];
   row(user: GradedUser, value: string): readonly string[];
@@ -53,6 +60,7 @@ const FORMS: Readonly<Record<Gradebook, GradebookForm>> = {
     row: (user, value) => [defuse(lastNameFirst(user)), '', user.lmsId ?? '', user.email, '', value],
   },
   moodle: {
+    ...{ limitsValues: true, refusesUnknown: true },
     header: ({ title, byLmsId }) => [byLmsId ? 'ID number' : 'Email address', title],
     row: (user, value) => [user.lmsId ?? user.email, value],
   },
@@ -64,6 +72,7 @@ const FORMS: Readonly<Record<Gradebook, GradebookForm>> = {
     ],
   },
   brightspace: {
+    limitsValues: true,
     header: ({ title, byLmsId }) => [
       byLmsId ? 'OrgDefinedId' : 'Username',
       `${title} Points Grade`,
@@ -95,9 +104,36 @@ export function* gradebookLines(
   yield lineOf(header(column));
   for (const cells of before?.(column) ?? []) yield lineOf(cells);
   for (const user of users) {
-    const value = column.value === 'score' ? user.participationScore : user.totalPoints;
-    yield lineOf(row(withSafeKeys(user), String(value)));
+    yield lineOf(row(withSafeKeys(user), String(gradeOf(user, column.value))));
   }
+}
+
+function gradeOf(user: GradedUser, value: GradedValue): number {
+  return value === 'score' ? user.participationScore : user.totalPoints;
+}
+
+/**
+ * Whether the file can contain the user. Moodle imports no grades if one address or id is unknown;
+ * in a row with the id 0, as in one without an id, it keeps the user of the row before.
+ */
+export function canBeImported(gradebook: Gradebook, { email, lmsId }: GradedUser): boolean {
+  if (FORMS[gradebook].refusesUnknown !== true) return true;
+  const key = lmsId ?? email;
+  const isPossible = lmsId !== undefined || !INVALID.test(email);
+  return isPossible && !['', '0'].includes(key.trim()) && safeKey(key) === key;
+}
+
+/**
+ * The largest value of the users, which the maximum of the grade item must not be below; undefined
+ * without users, and for systems that take any value.
+ */
+export function leastMaximum(
+  gradebook: Gradebook,
+  value: GradedValue,
+  users: readonly GradedUser[],
+): number | undefined {
+  if (FORMS[gradebook].limitsValues !== true || users.length === 0) return undefined;
+  return users.reduce((largest, user) => Math.max(largest, gradeOf(user, value)), 0);
 }
 
 /** The value that counts as everything, by the policy of the board. */

@@ -52,7 +52,7 @@ const VALUES: Readonly<Record<ParameterName, string | undefined>> = {
     days: '7',
     compare: 'previous&start=1514764800000&end=1546300800000',
   },
-  ...{ for: 'canvas', value: 'points', column: 'Week%201' },
+  ...{ for: 'canvas', value: 'points', column: 'Week%201', class_role: 'student' },
   ...{ interval: 'month', zone: 'Europe/Vienna', by: 'board', order: 'recent' },
 };
 

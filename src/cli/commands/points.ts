@@ -12,11 +12,13 @@ import {
   GRADED_VALUES,
   type Gradebook,
   type GradebookColumn,
+  type GradedUser,
   type GradedValue,
   gradebookLines,
+  leastMaximum,
   mostOf,
 } from '../../points/gradebook.ts';
-import { readGradedUsers } from '../../points/graded-users.ts';
+import { type GradedQuery, readGradedUsers, type UsersLeftOut } from '../../points/graded-users.ts';
 import { type BoardPolicy, policyOf, readPolicy } from '../../points/policy.ts';
 import type { Store } from '../../store/store.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
@@ -62,6 +64,7 @@ interface GradebookOptions extends StorageOptions {
   readonly column: string;
   /** Absent: users are known by their e-mail address. */
   readonly id?: string;
+  readonly classRole?: string;
   readonly start?: number;
   readonly end?: number;
 }
@@ -88,6 +91,7 @@ function addExportCommand(points: Command): void {
       '--id <property>',
       'LMS property with the id by which the system knows users; otherwise the e-mail address',
     )
+    .option('--class-role <role>', 'only users with this class role, such as student')
     .option('--start <time>', 'only points from this time on', readInstant)
     .option('--end <time>', 'only points before this time', readInstant)
     .action(async (_options: unknown, command: Command) =>
@@ -95,7 +99,7 @@ function addExportCommand(points: Command): void {
     );
   addExamples(command, [
     'corkboard points export --organization school --board 7 --for canvas > grades.csv',
-    'corkboard points export --organization school --board 7 --for moodle --id sis_user_id --value points',
+    'corkboard points export --organization school --board 7 --for moodle --id sis_user_id --class-role student',
   ]);
 }
 
@@ -103,15 +107,37 @@ async function exportPoints(options: GradebookOptions): Promise<void> {
   const { start, end } = options;
   if (start !== undefined && end !== undefined && start > end)
     throw new AppError('option-malformed', 'The start must not be later than the end.');
-  const { users, unknown, most } = await withStore(options, (store) => readGraded(store, options));
+  const { users, leftOut, most } = await withStore(options, (store) => readGraded(store, options));
   const byLmsId = options.id !== undefined;
   const column: GradebookColumn = { title: options.column, value: options.value, most, byLmsId };
   process.stdout.write([...gradebookLines(options.for, column, users)].join(''));
-  if (unknown > 0) remark(`${countOf(unknown, 'user')} left out, without a value of ${options.id}.`);
+  for (const line of remarksOn(options, users, leftOut)) remark(line);
+}
+
+function* remarksOn(
+  { for: gradebook, value, id, classRole }: GradebookOptions,
+  users: readonly GradedUser[],
+  { byRole, withoutId, unknowable }: UsersLeftOut,
+): Generator<string, void> {
+  const left = (count: number) => `${countOf(count, 'user')} left out`;
+  const otherRole = [...byRole.values()].reduce((sum, count) => sum + count, 0);
+  if (otherRole > 0) yield `${left(otherRole)}, without the class role ${classRole}.`;
+  if (otherRole > 0 && users.length + withoutId + unknowable === 0) {
+    const roles = [...byRole.keys()].filter((role) => role !== '').sort();
+    yield `No user is left. Class roles on the board: ${roles.join(', ') || 'none'}.`;
+  }
+  if (withoutId > 0) yield `${left(withoutId)}, without a value of ${id}.`;
+  if (unknowable > 0) {
+    const keys = id === undefined ? 'addresses' : 'ids';
+    yield `${left(unknowable)}, whose ${keys} Moodle cannot know: it imports no grades if one is unknown.`;
+  }
+  const maximum = leastMaximum(gradebook, value, users);
+  if (maximum !== undefined)
+    yield `Set the maximum of the grade item to at least ${maximum}, the largest value.`;
 }
 
 async function readGraded(store: Store, options: GradebookOptions) {
-  const { organization, board, id, start, end } = options;
+  const { organization, board, id, classRole, start, end, for: gradebook } = options;
   const { name, settings } = await store.organization(organization);
   if (id !== undefined && !settings.lmsUserProperties.includes(id)) {
     const known = settings.lmsUserProperties.join(', ') || 'none';
@@ -120,11 +146,13 @@ async function readGraded(store: Store, options: GradebookOptions) {
   return await withDataset(store, name, async (dataset) => {
     const index = await findBoard(dataset, name, board);
     const range = { startMs: start, endMs: end };
-    const query = { scope: FULL_SCOPE, range, board: index, property: id };
-    const graded = await readGradedUsers(dataset, query);
-    const users = [...graded.users];
+    const query: GradedQuery = {
+      ...{ scope: FULL_SCOPE, range, board: index },
+      ...{ property: id, classRole, gradebook },
+    };
+    const { users, leftOut } = await readGradedUsers(dataset, query);
     const most = mostOf(policyOf(readPolicy(dataset.policy), board), options.value);
-    return { users, unknown: graded.onBoard - users.length, most };
+    return { users: [...users], leftOut, most };
   });
 }
 

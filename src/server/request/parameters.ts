@@ -202,6 +202,11 @@ export const PARAMETERS = {
     example: 'sis_user_id',
     expected: 'the name of an LMS user property',
   }),
+  class_role: bySchema(Type.String({ minLength: 1, maxLength: 200 }), {
+    description: 'Only users with this class role.',
+    example: 'student',
+    expected: 'a class role of at most 200 characters',
+  }),
 } as const;
 
 export type ParameterName = keyof typeof PARAMETERS;

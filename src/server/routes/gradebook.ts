@@ -6,7 +6,7 @@ import {
   gradebookLines,
   mostOf,
 } from '../../points/gradebook.ts';
-import { readGradedUsers } from '../../points/graded-users.ts';
+import { type GradedQuery, readGradedUsers } from '../../points/graded-users.ts';
 import { policyOf, readPolicy } from '../../points/policy.ts';
 import { textAnswer } from '../../render/text/json-body.ts';
 import type { RenderedBody } from '../../render/text/rendered-body.ts';
@@ -23,10 +23,10 @@ export const GRADEBOOK: Route = {
   path: `/boards/{${BOARD_ID}}/gradebook`,
   summary: 'Points of the users on a board as a file for a gradebook',
   description:
-    'The file of `corkboard points export`, with the names and addresses of the users that the key sees. Refused for keys that redact anything. The range is about when points were awarded.',
+    'The file of `corkboard points export`, with the names and addresses of the users that the key sees. For `moodle`, users whom Moodle cannot know are left out, because it would import no grades; the unknown owner is left out for all systems. Refused for keys that redact anything. The range is about when points were awarded.',
   of: 'board',
   names: [boardId(BOARD_ID)],
-  parameters: ['for', 'value', 'column', 'id', 'start', 'end', 'format'],
+  parameters: ['for', 'value', 'column', 'id', 'class_role', 'start', 'end', 'format'],
   untagged: ['format'],
   representations: ['csv'],
   namesUsers: true,
@@ -40,10 +40,12 @@ export const GRADEBOOK: Route = {
 
 async function answerGradebook(ask: Ask, board: number): Promise<RenderedBody> {
   const { dataset, scope, parameters, rendering } = ask;
-  const { start, end, id, for: system = 'generic', value = 'score', column = COLUMN_TITLE } = parameters;
+  const { start, end, id, class_role: classRole } = parameters;
+  const { for: system = 'generic', value = 'score', column = COLUMN_TITLE } = parameters;
   if (id !== undefined && !dataset.lookups.lmsUserProperties.includes(id)) throw lookupNotConfigured();
   const describe = await rendering.described();
-  const query = { scope, range: { startMs: start, endMs: end }, board, property: id };
+  const range = { startMs: start, endMs: end };
+  const query: GradedQuery = { scope, range, board, property: id, classRole, gradebook: system };
   const { users } = await readGradedUsers(dataset, query, describe.users);
   const most = mostOf(policyOf(readPolicy(dataset.policy), describe.board(board).id), value);
   const asked: GradebookColumn = { title: column, value, most, byLmsId: id !== undefined };

@@ -9,6 +9,7 @@ import { assertProblem, assertSuccess, get, type Reply } from '../../model/clien
 import { runs } from '../../model/runs.ts';
 import { DEFAULT_STORAGE, describeOver, EMBEDDED } from '../../storage.ts';
 import { EMPTY, openWorld, RHETORIC, STARS, type World } from '../../world.ts';
+import { openStand } from '../stand.ts';
 
 const PATH = `/insights/v1/boards/${RHETORIC}/gradebook`;
 
@@ -101,6 +102,31 @@ describeOver([DEFAULT_STORAGE, EMBEDDED], 'the gradebook of a board', {}, (kind)
     }
   });
 
+  it('has only users with the class role that is asked for', async () => {
+    assert.deepEqual((await lines('?for=moodle&class_role=instructor')).slice(1), [
+      '"ada@harbor.example","45"',
+    ]);
+    assert.equal((await lines('?class_role=student')).length, 3);
+    assert.deepEqual((await lines('?class_role=Student')).slice(1), []);
+  });
+
+  it('has for Moodle no users whom Moodle cannot know, and never the unknown owner', async () => {
+    const users = [
+      { id: 0n, email: 'unknown@owner.invalid' },
+      { id: 1n, email: 'user-1@moodle.invalid' },
+      { id: 2n, email: 'bob@x.example' },
+    ];
+    const memberships = users.map(({ id }) => ({ boardId: 7n, userId: id }));
+    const stand = await openStand({ records: { users, boards: [{ id: 7n, title: 'Seven' }], memberships } });
+    const emails = async (system: string) => {
+      const url = `${stand.url}/insights/v1/boards/7/gradebook?for=${system}`;
+      return (await get(url, stand.key)).text.match(/[\w-]+@[\w.]+/g);
+    };
+    assert.deepEqual(await emails('moodle'), ['bob@x.example']);
+    assert.deepEqual(await emails('canvas'), ['user-1@moodle.invalid', 'bob@x.example']);
+    await stand.close();
+  });
+
   it('is CSV only', async () => {
     assertProblem(await ask('?format=json'), 406, 'not-acceptable');
     const accept = 'application/json';
@@ -179,6 +205,7 @@ describeOver([DEFAULT_STORAGE, EMBEDDED], 'the gradebook of a board', {}, (kind)
       ['?column=a%0Ab', 'parameter-malformed'],
       ['?column=Points,-1', 'parameter-malformed'],
       ['?start=2&end=1', 'range-reversed'],
+      ['?class_role=', 'parameter-malformed'],
       ['?excel=1', 'parameter-unknown'],
       ['?top=1', 'parameter-unknown'],
     ] as const) {
