@@ -85,21 +85,3 @@ describe('docs/client.md', () => {
     });
   }
 });
-
-describe('docs/recipes.md', () => {
-  it('has a script that writes scores in the form that Canvas imports', async () => {
-    const { code, stdout } = await run('recipes.md', 'Scores of a board for the gradebook of an LMS 2', [
-      '7',
-      'Talk, "weekly"',
-    ]);
-    assert.equal(code, 0);
-    const [head, possible, ...rows] = stdout.split('\n').slice(0, -1);
-    assert.equal(head, '"Student","ID","SIS User ID","SIS Login ID","Section","Talk, ""weekly"""');
-    assert.equal(possible, '"Points Possible","","","","","100"');
-    assert.deepEqual(rows, [
-      '"Lovelace, Ada","","","ada@harbor.example","","45"',
-      '"Member, Mute","","","mute@harbor.example","","0"',
-      '"🙂, Zoë Ångström","","","zoe@harbor.example","","25"',
-    ]);
-  });
-});

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { DuckDBConnection } from '@duckdb/node-api';
+import { parse } from 'csv-parse/sync';
 import { openClient, type VariantA } from '../../src/client/client.ts';
 import { serving } from '../cli/serving.ts';
 import { SERVERS } from '../client/followed-servers.ts';
@@ -78,6 +79,10 @@ function written(file: string): string {
   return readFileSync(join(folder, file), 'utf8');
 }
 
+function cellsIn(file: string): readonly (readonly string[])[] {
+  return parse(written(file), { relax_column_count: false });
+}
+
 async function answerTo(path: string): Promise<string> {
   const response = await fetch(baseUrl + path, { headers: { apikey: key } });
   assert.equal(response.status, 200, path);
@@ -111,9 +116,9 @@ function tallied(texts: Iterable<string>): Map<string, number> {
 }
 
 describe('docs/recipes.md', () => {
-  it('has only blocks that run here or in recipes-in-node.test.ts', () => {
+  it('has only blocks that run here', () => {
     const here = readFileSync(import.meta.filename, 'utf8');
-    const unknown = RECIPES.filter(({ name, language }) => language !== 'js' && !here.includes(`'${name}'`));
+    const unknown = RECIPES.filter(({ name }) => !here.includes(`'${name}'`));
     assert.deepEqual(
       unknown.map(({ name }) => name),
       [],
@@ -179,17 +184,25 @@ describe('the recipe with curl', { skip: lacking(CURL, JQ) }, () => {
     assert.equal(written('users.ndjson'), await answerTo('/v1/users?format=ndjson'));
   });
 
-  it('writes scores in the form that Moodle imports', async () => {
-    await lines('Scores of a board for the gradebook of an LMS 1');
+  it('downloads the scores of students for Moodle, and prints the largest', async () => {
+    const printed = await lines('Scores of a board for the gradebook of an LMS 1');
     const points: VariantA.PointsMap = JSON.parse(await answerTo('/v1/board/62/points'));
-    const rows = Object.values(points).map(
-      ({ email, participation_score }) => `"${email}",${participation_score}`,
+    const scores = new Map(
+      Object.values(points).map(({ email, participation_score }) => [email, participation_score]),
     );
+    const [header, ...rows] = cellsIn('moodle.csv');
+    assert.deepEqual(header, ['Email address', 'Participation']);
+    assert.ok(rows.length > 10 && rows.length < scores.size);
+    for (const [email = '', score] of rows) assert.equal(Number(score), scores.get(email));
+    assert.deepEqual(printed.map(Number), [Math.max(...rows.map(([, score]) => Number(score)))]);
+  });
+
+  it('downloads scores for Canvas, with the goal of the board as the points possible', async () => {
+    await lines('Scores of a board for the gradebook of an LMS 2');
+    const [, possible, ...rows] = cellsIn('canvas.csv');
+    assert.equal(possible?.at(-1), '50');
     assert.ok(rows.length > 10);
-    assert.deepEqual(written('moodle.csv').trimEnd().split('\n'), [
-      '"Email address","Participation"',
-      ...rows,
-    ]);
+    for (const [name = ''] of rows) assert.doesNotMatch(name, /^,|,\s*$/);
   });
 
   it('fails if the server refuses', async () => {
