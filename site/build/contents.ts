@@ -55,6 +55,7 @@ export const GROUPS: readonly Group[] = [
       'docs/client.md',
       'docs/import.md',
       'docs/other-formats.md',
+      'docs/other-software.md',
       'docs/command-line.md',
       'docs/settings.md',
       'CHANGELOG.md',
