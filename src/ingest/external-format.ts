@@ -54,6 +54,11 @@ export interface ConvertedRecords {
   /** Likewise, records of which a value was replaced; absent if there are none. */
   readonly altered?: readonly RecordsByReason[];
   /**
+   * Number of events by a word of the source that is in no table of the format and in no mapping;
+   * absent if there are none. Counted like `events`.
+   */
+  readonly unlisted?: Readonly<Record<string, number>>;
+  /**
    * Number of records that describe users, boards or memberships without an event, by kind; absent
    * if there are none.
    */
@@ -68,6 +73,7 @@ const MOST_NAMES = 1000;
 const LONGEST_REASON = 200;
 const OTHER_REASONS = 'other reasons';
 const OTHER_ACTIONS = 'other actions';
+const OTHER_WORDS = 'other words';
 
 /**
  * Throws `option-malformed` when a required option is missing, a kind cannot be replaced, or an
@@ -98,6 +104,7 @@ export class RecordConversions {
   readonly #events = new Map<string, number>();
   readonly #dropped = new ReasonCounts();
   readonly #altered = new ReasonCounts();
+  readonly #unlisted = new Map<string, number>();
   readonly #described = new Map<string, number>();
   readonly #deleted = new Map<string, number>();
   /** Users of the current version, if the format has a `userProperty`. */
@@ -160,6 +167,9 @@ export class RecordConversions {
       else {
         const kind = `${translation.type}.${translation.action}`;
         addOne(this.#events, nameIn(this.#events, kind, OTHER_ACTIONS));
+        const { unlisted } = translation;
+        if (unlisted !== undefined)
+          addOne(this.#unlisted, nameIn(this.#unlisted, shortened(unlisted, LONGEST_REASON), OTHER_WORDS));
       }
     }
   }
@@ -171,11 +181,11 @@ export class RecordConversions {
   }
 
   get report(): ConvertedRecords {
-    const events = [...this.#events].sort(([, one], [, other]) => other - one);
     return {
-      events: Object.fromEntries(events),
+      events: descending(this.#events),
       dropped: this.#dropped.sorted,
       ...(this.#altered.size > 0 && { altered: this.#altered.sorted }),
+      ...(this.#unlisted.size > 0 && { unlisted: descending(this.#unlisted) }),
       ...(this.#described.size > 0 && { described: Object.fromEntries(this.#described) }),
       ...(this.#deleted.size > 0 && { deleted: Object.fromEntries(this.#deleted) }),
     };
@@ -228,6 +238,10 @@ function nameIn(counts: ReadonlyMap<string, unknown>, name: string, other: strin
 
 function addOne(counts: Map<string, number>, kind: string): void {
   counts.set(kind, (counts.get(kind) ?? 0) + 1);
+}
+
+function descending(counts: ReadonlyMap<string, number>): Readonly<Record<string, number>> {
+  return Object.fromEntries([...counts].sort(([, one], [, other]) => other - one));
 }
 
 const FORM_WORDS: Readonly<Record<ForeignForm, string>> = { csv: 'a table', json: 'JSON', xml: 'XML' };

@@ -153,7 +153,7 @@ describe('import of other formats', () => {
     ],
     ['a time zone for a bundle', ['--as', 'events', '--time-zone', 'UTC'], /--time-zone requires a format/],
     ['an invalid mapping', [...asLog, '--mapping', join(logs, 'README.txt')], /must be one JSON object/],
-    ['a mapping to an incomplete name', [...asLog, '--mapping', half], /map "Grades viewed" to a meaning/],
+    ['a mapping to an incomplete name', [...asLog, '--mapping', half], /map "Grades viewed" to an event/],
     [
       'a mapping file that does not exist',
       [...asLog, '--mapping', join(logs, 'none.json')],

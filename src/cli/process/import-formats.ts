@@ -133,7 +133,7 @@ async function readMapping(path: string): Promise<Mapping> {
   if (wrong === undefined) return Object.fromEntries(entries);
   throw new AppError(
     'option-malformed',
-    `The mapping ${path} must map "${wrong[0]}" to a meaning like "pin.visited", or to null to drop it.`,
+    `The mapping ${path} must map "${wrong[0]}" to an event like "pin.visited", an action like "visited", or to null to drop it.`,
   );
 }
 
@@ -145,6 +145,7 @@ function parse(text: string): unknown {
   }
 }
 
+/** Not a type alone, which lacks its action. */
 function isMeaning(value: unknown): value is string {
-  return typeof value === 'string' && /^[^.]+\.[^.]+$/.test(value);
+  return typeof value === 'string' && /^(?!(?:board|pin)$)[^.]+(?:\.[^.]+)?$/.test(value);
 }

@@ -65,10 +65,14 @@ function renderNames(names: readonly string[]): string {
   return more > 0 ? `${listed} and ${renderCell(more)} more` : listed;
 }
 
+const UNLISTED =
+  'Each of these words is an action of its own, for which only rules of your own give points. Use --mapping to give it another action, or to drop it.';
+
 /** The events that records of other software became, and the records that were dropped. */
 function renderTranslated({ translated }: ImportReport): string[] {
   if (translated === undefined) return [];
   const events = Object.entries(translated.events);
+  const unlisted = Object.entries(translated.unlisted ?? {});
   const described = Object.entries(translated.described ?? {});
   const deleted = Object.entries(translated.deleted ?? {});
   const byReason = (what: string, records: readonly RecordsByReason[] = []) => {
@@ -77,6 +81,7 @@ function renderTranslated({ translated }: ImportReport): string[] {
   };
   return [
     ...(events.length > 0 ? [renderTable(['EVENT', 'RECORDS'], events), ''] : []),
+    ...(unlisted.length > 0 ? [renderTable(['WORD IN NO TABLE', 'RECORDS'], unlisted), UNLISTED, ''] : []),
     ...(described.length > 0 ? [renderTable(['DESCRIBED', 'RECORDS'], described), ''] : []),
     ...(deleted.length > 0 ? [renderTable(['DELETED', 'RECORDS'], deleted), ''] : []),
     ...byReason('ALTERED', translated.altered),

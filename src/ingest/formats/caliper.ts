@@ -15,6 +15,7 @@ import {
   type FormatSource,
   isObject,
   lookUp,
+  type Meaning,
   meaningOf,
   memberOf,
   type NamedPerson,
@@ -154,11 +155,16 @@ class Envelopes implements Translator {
   }
 
   /** The option `mapping` is searched for `ViewEvent Viewed` first, then for the action alone. */
-  #meaningOf(profile: string, action: string, type: string): { type: string; action: string } | undefined {
-    const mapped = [`${profile} ${action}`, action].find((name) => Object.hasOwn(this.#mapping, name));
-    if (mapped !== undefined) return meaningOf(this.#mapping[mapped]);
+  #meaningOf(profile: string, action: string, type: string): Meaning | undefined {
+    const name = `${profile} ${action}`;
+    const mapped = [name, action].find((one) => Object.hasOwn(this.#mapping, one));
+    if (mapped !== undefined) return meaningOf(this.#mapping[mapped], type);
     const actions = lookUp(PROFILES, profile);
-    return actions && { type, action: lookUp(actions, action) ?? action.toLowerCase() };
+    if (actions === undefined) return undefined;
+    const listed = lookUp(actions, action);
+    return listed === undefined
+      ? { type, action: action.toLowerCase(), unlisted: name }
+      : { type, action: listed };
   }
 }
 

@@ -240,7 +240,7 @@ class Documents implements Translator {
   }
 
   #eventOf(deed: string, { topicId, pinBody, ...event }: Deed): Translation {
-    const meaning = meaningOf(lookUp(this.#meanings, deed));
+    const meaning = meaningOf(lookUp(this.#meanings, deed), 'pin');
     if (meaning === undefined) return { dropped: `is mapped to null: ${deed}` };
     const topic = merged(this.#topicsOfPosts.get(topicId), this.#topics.get(topicId));
     if (topic === undefined) return { dropped: `is about a topic that is in none of the files: ${deed}` };

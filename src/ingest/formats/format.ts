@@ -84,6 +84,11 @@ export interface ForeignEvent {
   readonly timestamp: string;
   /** What the actor wrote, other than the text of the pin; plain text or HTML, as in the source. */
   readonly body?: string | undefined;
+  /**
+   * The word of the source for what was done, if neither the table of the format nor a mapping has
+   * it. The action is then made of this word.
+   */
+  readonly unlisted?: string | undefined;
 }
 
 /**
@@ -182,8 +187,8 @@ export interface FormatOptions {
   readonly timeZone?: string | undefined;
   readonly dateOrder?: DateOrder | undefined;
   /**
-   * By the words of the source: the event that each represents (`pin.visited`), or null for none.
-   * Takes precedence over the format's own table.
+   * By the words of the source: the event that each represents (`pin.visited`), or its action alone
+   * (`visited`), or null for none. Takes precedence over the format's own table.
    */
   readonly mapping?: Readonly<Record<string, string | null>> | undefined;
   /** Kinds of which the files must contain all records. */
@@ -263,11 +268,17 @@ export function lookUp<T>(table: Readonly<Record<string, T>>, word: string): T |
   return Object.hasOwn(table, word) ? table[word] : undefined;
 }
 
-/** Event type and action from `pin.visited`; undefined for no event. */
-export function meaningOf(word: string | undefined | null): { type: string; action: string } | undefined {
+/** What was done, without who did it, to what and when. */
+export type Meaning = Pick<ForeignEvent, 'type' | 'action' | 'unlisted'>;
+
+/**
+ * Event type and action from `pin.visited`, or from `visited` with the type that the record shows;
+ * undefined for no event.
+ */
+export function meaningOf(word: string | undefined | null, shownType: string): Meaning | undefined {
   if (word === undefined || word === null) return undefined;
-  const [type = '', action = ''] = word.split('.');
-  return { type, action };
+  const [type, action] = word.split('.');
+  return action === undefined ? { type: shownType, action: word } : { type: type ?? '', action };
 }
 
 /** An id in the source, as digits or as a number. Throws `Refusal`. */

@@ -121,7 +121,7 @@ class MoodleLog implements Translator {
     const description = wordOf(record['Description']);
     // Checked for every row, even one that is dropped: a wrong time means a damaged row.
     const timestamp = this.#times.read(record['Time'], 'Time');
-    const meaning = meaningOf(lookUp(this.#mapping, name));
+    const meaning = meaningOf(lookUp(this.#mapping, name), MODULE.test(description) ? 'pin' : 'board');
     if (meaning === undefined) return { dropped: `is not mapped to an event: ${name}` };
     const actor = actorOf(record);
     if (actor === undefined) return { dropped: `names no user: ${name}` };

@@ -170,7 +170,7 @@ class Dump implements Translator {
     // Checked for every row, even one that is dropped: a row without an id or a time is damaged.
     const id = idOf(row, 'Id');
     const timestamp = momentOf(row);
-    const meaning = meaningOf(lookUp(this.#meanings, sort));
+    const meaning = meaningOf(lookUp(this.#meanings, sort), 'pin');
     if (meaning === undefined) return { dropped: `is not mapped to an event: ${sort}` };
     const question = this.#questionOf(Number(idOf(row, about)));
     if (question === undefined) return { dropped: `is about a post that is in none of the files: ${sort}` };

@@ -13,7 +13,7 @@ import {
   given,
   type Identity,
   isObject,
-  lookUp,
+  type Meaning,
   meaningOf,
   memberOf,
   type NamedPerson,
@@ -23,29 +23,7 @@ import {
   textOf,
   wordOf,
 } from './format.ts';
-
-/**
- * Action by the last part of the verb's IRI; null drops the statement. A verb that is not listed is
- * its own action.
- */
-export const ACTIONS: Readonly<Record<string, string | null>> = {
-  experienced: 'visited',
-  viewed: 'visited',
-  read: 'visited',
-  launched: 'visited',
-  initialized: 'started',
-  interacted: 'interacted',
-  enrolled: 'followed',
-  registered: 'followed',
-  subscribed: 'followed',
-  asked: 'commented',
-  responded: 'commented',
-  replied: 'commented',
-  favorited: 'liked',
-  // Users do not perform these.
-  voided: null,
-  terminated: null,
-};
+import { actionOfVerb, wordOfVerb } from './xapi-verbs.ts';
 
 const MAILTO = 'mailto:';
 
@@ -116,12 +94,13 @@ class Statements implements Translator {
   /**
    * The option `mapping` is searched for the whole IRI of the verb first, then for its last part.
    */
-  #meaningOf(verb: string, type: string): { type: string; action: string } | undefined {
-    const word = verb.split(/[/#:]/).findLast((part) => part !== '') ?? verb;
+  #meaningOf(verb: string, type: string): Meaning | undefined {
+    const word = wordOfVerb(verb);
     const mapped = [verb, word].find((name) => Object.hasOwn(this.#mapping, name));
-    if (mapped !== undefined) return meaningOf(this.#mapping[mapped]);
-    const action = lookUp(ACTIONS, word);
-    return action === null ? undefined : { type, action: action ?? word };
+    if (mapped !== undefined) return meaningOf(this.#mapping[mapped], type);
+    const action = actionOfVerb(word);
+    if (action === null) return undefined;
+    return action === undefined ? { type, action: word, unlisted: verb } : { type, action };
   }
 }
 

@@ -10,7 +10,7 @@ import { FORMATS } from '../../../src/ingest/formats/formats.ts';
 import { MEANINGS } from '../../../src/ingest/formats/moodle-log.ts';
 import { ENROLLMENT_ROLES } from '../../../src/ingest/formats/oneroster.ts';
 import { INTERACTIONS } from '../../../src/ingest/formats/stack-exchange.ts';
-import { ACTIONS } from '../../../src/ingest/formats/xapi.ts';
+import { DROPPED_VERBS, VERBS } from '../../../src/ingest/formats/xapi-verbs.ts';
 
 const REFERENCE = await readFile(join(import.meta.dirname, '../../../docs/other-formats.md'), 'utf8');
 
@@ -20,22 +20,30 @@ const CALIPER = Object.fromEntries(
   ),
 );
 
+const sectionOf = (format: string) =>
+  REFERENCE.split(/^## /m).find((part) => part.includes(`\`--as ${format}\``)) ?? '';
+
 for (const [format, meanings] of [
   ['moodle-log', MEANINGS],
   ['caliper', { ...CALIPER, ...CLASS_ROLES }],
   ['discourse', DEEDS],
   ['oneroster', ENROLLMENT_ROLES],
   ['stack-exchange', INTERACTIONS],
-  ['xapi', ACTIONS],
 ] as const) {
   it(`the reference lists exactly what ${format} reads`, () => {
-    const section = REFERENCE.split(/^## /m).find((part) => part.includes(`\`--as ${format}\``)) ?? '';
-    const rows = Object.entries(meanings).map(
-      ([word, meaning]) => `| \`${word}\` | ${meaning === null ? 'dropped' : `\`${meaning}\``} |`,
-    );
-    assert.deepEqual(section.match(/^\| `.*$/gm), rows);
+    const rows = Object.entries(meanings).map(([word, meaning]) => `| \`${word}\` | \`${meaning}\` |`);
+    assert.deepEqual(sectionOf(format).match(/^\| `.*$/gm), rows);
   });
 }
+
+it('the reference lists exactly the verbs of xapi', () => {
+  const listed = (verbs: readonly string[]) => verbs.map((verb) => `\`${verb}\``).join(', ');
+  const rows = Object.entries(VERBS).map(([action, verbs]) => `| \`${action}\` | ${listed(verbs)} |`);
+  assert.deepEqual(sectionOf('xapi').match(/^\| (?:`|dropped).*$/gm), [
+    ...rows,
+    `| dropped | ${listed(DROPPED_VERBS)} |`,
+  ]);
+});
 
 it('every format has a section', () => {
   for (const name of Object.keys(FORMATS)) assert.match(REFERENCE, new RegExp(`^## .*--as ${name}`, 'm'));

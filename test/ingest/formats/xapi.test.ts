@@ -4,10 +4,14 @@
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import type { FormatOptions } from '../../../src/ingest/formats/format.ts';
 import { xapi } from '../../../src/ingest/formats/xapi.ts';
+import { importBundle } from '../../../src/ingest/import.ts';
+import { openFolderStore } from '../../../src/store/files/open-folder.ts';
+import { everybodyOf } from '../../dataset/record-columns.ts';
 import { filesOf, whyWithout } from '../../real-data.ts';
 import { makeFolder } from '../temporary-folder.ts';
 import { eventsOf, importRecorded, importTwice, tally } from './real-files.ts';
@@ -103,6 +107,26 @@ describe('a statement', () => {
     return { report, records, events: eventsOf(records) };
   }
 
+  /** Imported into a real store: addresses of the users on boards, and the events of the report. */
+  async function published(t: Parameters<typeof makeFolder>[0], statements: readonly unknown[]) {
+    const path = join(await makeFolder(t, { 's.json': JSON.stringify(statements) }), 's.json');
+    const store = await openFolderStore(await makeFolder(t));
+    t.after(() => store.close());
+    const foreign = { format: xapi, options: {} };
+    const report = await importBundle({ store, organization: 'school', paths: [path], foreign });
+    assert.deepEqual(report.problems, []);
+    const dataset = (await store.openDataset('school')) ?? assert.fail('nothing is published');
+    try {
+      const users = await everybodyOf(dataset.records('users'));
+      const people: string[] = [];
+      for await (const { user } of dataset.tables().standings())
+        for (const at of user) people.push(users[at]?.email ?? '');
+      return { people: people.sort(), events: report.translated?.events };
+    } finally {
+      await dataset.close();
+    }
+  }
+
   it('describes users, course and activity', async (t) => {
     const { report, records, events } = await imported(t, [STATEMENT]);
     assert.deepEqual(report.problems, []);
@@ -132,9 +156,67 @@ describe('a statement', () => {
       events.map(({ action }) => action).sort();
     const plain = await imported(t, statements);
     assert.deepEqual(actionsOf(plain), ['interacted', 'started', 'visited', 'visited']);
-    const mapping = { initialized: 'pin.visited', interacted: 'pin.visited' };
+    const mapping = { initialized: 'pin.visited', interacted: 'visited' };
     const mapped = await imported(t, statements, { mapping });
     assert.deepEqual(actionsOf(mapped), verbs.fill('visited'));
+  });
+
+  it('ends the membership or the following of the object that is left', async (t) => {
+    const group = { id: 'https://x.example/groups/1', definition: { type: 'https://x.example/group' } };
+    const of = (actor: string, id: string, object: object) => ({
+      ...{ ...STATEMENT, id: `${actor} ${id}`, verb: { id }, object },
+      actor: { mbox: `mailto:${actor}@x.example` },
+      timestamp: new Date(Date.UTC(2024, 0, 1, 0, Number(!/verbs|join/.test(id)))).toISOString(),
+    });
+    const joined = ['ada', 'bob', 'cyd', 'dee', 'eve'].map((who) =>
+      of(who, 'http://adlnet.gov/expapi/verbs/registered', COURSE),
+    );
+    const { people, events } = await published(t, [
+      of('ada', 'http://id.tincanapi.com/verb/unregistered', COURSE),
+      of('bob', 'http://activitystrea.ms/leave', COURSE),
+      of('cyd', 'https://w3id.org/profile/unsubscribed', COURSE),
+      of('dee', 'http://activitystrea.ms/join', group),
+      of('dee', 'http://activitystrea.ms/schema/1.0/leave', group),
+      of('eve', 'http://activitystrea.ms/schema/1.0/stop-following', group),
+      ...joined,
+    ]);
+    assert.deepEqual(people, ['dee@x.example', 'eve@x.example']);
+    assert.deepEqual(events, {
+      ...{ 'board.followed': 5, 'board.unfollowed': 3, 'pin.unfollowed': 2, 'pin.followed': 1 },
+    });
+  });
+
+  it('has the same action in the present tense, and whatever the case', async (t) => {
+    const verbs = {
+      liked: ['http://activitystrea.ms/schema/1.0/like', 'http://activitystrea.ms/schema/1.0/favorite'],
+      created: ['http://activitystrea.ms/create', 'https://www.w3.org/ns/activitystreams#Create'],
+      submitted: ['http://activitystrea.ms/submit', 'http://activitystrea.ms/schema/1.0/submit/'],
+      started: ['http://activitystrea.ms/start'],
+    };
+    for (const [action, ids] of Object.entries(verbs)) {
+      const { events, report } = await imported(
+        t,
+        ids.map((id) => ({ ...STATEMENT, id, verb: { id } })),
+      );
+      assert.deepEqual([...new Set(events.map((event) => event.action))], [action]);
+      assert.equal(report.translated?.unlisted, undefined);
+    }
+  });
+
+  it('can be mapped to an action that keeps board or pin', async (t) => {
+    const verb = { id: 'http://x.example/verbs/abandoned' };
+    const { events } = await imported(
+      t,
+      [
+        { ...STATEMENT, id: '1', verb, object: COURSE },
+        { ...STATEMENT, id: '2', verb },
+      ],
+      { mapping: { [verb.id]: 'unfollowed' } },
+    );
+    assert.deepEqual(
+      events.map(({ type, action }) => `${type}.${action}`),
+      ['board.unfollowed', 'pin.unfollowed'],
+    );
   });
 
   it('can have any verb, of which the report lists a thousand', async (t) => {
@@ -146,6 +228,15 @@ describe('a statement', () => {
     const actions = Object.entries(report.translated?.events ?? {});
     assert.equal(actions.length, 1001);
     assert.deepEqual(actions[0], ['other actions', 100]);
+    const words = Object.entries(report.translated?.unlisted ?? {});
+    assert.equal(words.length, 1001);
+    assert.deepEqual(
+      [words[0], words[1]],
+      [
+        ['other words', 100],
+        ['http://x.example/verbs/v0', 1],
+      ],
+    );
   });
 
   it('that is a comment has its response as text', async (t) => {
