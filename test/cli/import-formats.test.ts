@@ -23,7 +23,7 @@ writeFileSync(
 const mapping = join(folder, 'mapping.json');
 writeFileSync(mapping, '{"Grades viewed": "board.graded"}');
 const half = join(folder, 'half.json');
-writeFileSync(half, '{"Grades viewed": "graded"}');
+writeFileSync(half, '{"Grades viewed": "board"}');
 const into = (organization: string) => ['--organization', organization, '--data', join(folder, 'data')];
 const asLog = ['--as', 'moodle-log', '--time-zone', 'Asia/Muscat'];
 

@@ -5,7 +5,6 @@
 import { Refusal } from '../fields/refusal.ts';
 import {
   type Derivation,
-  type Detail,
   detailOf,
   type Format,
   type FormatOptions,
@@ -23,6 +22,7 @@ import {
   textOf,
   wordOf,
 } from './format.ts';
+import { activityOf, contextOf, Surroundings, type XapiActivity } from './xapi-activities.ts';
 import { actionOfVerb, wordOfVerb } from './xapi-verbs.ts';
 
 const MAILTO = 'mailto:';
@@ -54,12 +54,14 @@ class Statements implements Translator {
     const actor = this.#personOf(memberOf(record, 'actor'), 'actor');
     if (actor === undefined) return { dropped: 'is by a group' };
     const activity = activityOf(object, 'object');
-    const course = courseOf(record, object);
+    const around = new Surroundings(record, object);
+    const { course } = around;
     if (course === undefined)
       return { dropped: 'names neither a course nor anything else that it is part of' };
-    const isPin = activity.iri !== course.iri;
+    const thread = around.thread?.iri === course.iri ? undefined : around.thread;
+    const subject = thread ?? activity;
     const verb = textOf(memberOf(record, 'verb'), 'id', 'verb.id');
-    const meaning = this.#meaningOf(verb, isPin ? 'pin' : 'board');
+    const meaning = this.#meaningOf(verb, subject.iri === course.iri ? 'board' : 'pin', around);
     if (meaning === undefined) return { dropped: `is not mapped to an event: ${verb}` };
     const instructor = contextOf(record)['instructor'];
     const { id } = record;
@@ -70,11 +72,11 @@ class Statements implements Translator {
       id: derivation.eventNumberOf(
         typeof id === 'string' ? id.toLowerCase() : JSON.stringify(record, withDigits),
       ),
-      ...{ ...meaning, actor, timestamp, body: bodyOf(record, meaning.action) },
+      ...{ ...meaning, actor, timestamp, body: bodyOf(record, meaning.action, thread && activity) },
       owner: isObject(instructor) ? this.#personOf(instructor, 'context.instructor') : undefined,
       board: { id: derivation.numberOf('board', course.iri), title: course.title },
       ...(meaning.type === 'pin' && {
-        pin: pinOf(derivation, activity.iri, activity.title, activity.description),
+        pin: pinOf(derivation, subject.iri, subject.title, subject.description),
       }),
     };
   }
@@ -94,61 +96,31 @@ class Statements implements Translator {
   /**
    * The option `mapping` is searched for the whole IRI of the verb first, then for its last part.
    */
-  #meaningOf(verb: string, type: string): Meaning | undefined {
+  #meaningOf(verb: string, type: string, around: Surroundings): Meaning | undefined {
     const word = wordOfVerb(verb);
     const mapped = [verb, word].find((name) => Object.hasOwn(this.#mapping, name));
     if (mapped !== undefined) return meaningOf(this.#mapping[mapped], type);
     const action = actionOfVerb(word);
     if (action === null) return undefined;
-    return action === undefined ? { type, action: word, unlisted: verb } : { type, action };
+    if (action === undefined) return { type, action: word, unlisted: verb };
+    const isWritten = around.thread !== undefined && (action === 'created' || action === 'posted');
+    if (isWritten || (action === 'posted' && around.isAboutThread)) return { type, action: 'commented' };
+    // Systems say that a user asked when they show a solution or a hint.
+    return { type, action: around.isAboutHelp && /^ask/i.test(word) ? 'asked' : action };
   }
 }
 
-interface XapiActivity {
-  readonly iri: string;
-  readonly title: Detail;
-  readonly description: string | undefined;
-}
-
-function activityOf(activity: FormatSource, name: string): XapiActivity {
-  const iri = textOf(activity, 'id', `${name}.id`);
-  const definition = isObject(activity['definition']) ? activity['definition'] : {};
-  return {
-    iri,
-    title: detailOf(languageOf(definition['name']), iri),
-    description: languageOf(definition['description']),
-  };
-}
-
 /**
- * The response of a statement, if it is what a user wrote for others to read. Responses to other
- * verbs are answers to exercises.
+ * What a user wrote for others to read: the response, or else the text of the reply. Responses to
+ * other verbs are answers to exercises.
  */
-function bodyOf({ result }: FormatSource, action: string): string | undefined {
-  return isObject(result) && action === 'commented' ? wordOf(result['response']) : undefined;
-}
-
-function isCourse(activity: FormatSource): boolean {
-  const { definition } = activity;
-  return isObject(definition) && /[/#:]course$/i.test(wordOf(definition['type']));
-}
-
-/**
- * The course: the first grouping or parent that is one, or the object if it is one; otherwise the
- * first grouping or parent of any type.
- */
-function courseOf(statement: FormatSource, object: FormatSource): XapiActivity | undefined {
-  const activities = contextOf(statement)['contextActivities'];
-  const around = ['grouping', 'parent'].flatMap((relation) => {
-    const listed = isObject(activities) ? activities[relation] : undefined;
-    return (Array.isArray(listed) ? listed : [listed]).filter(isObject);
-  });
-  const course = around.find(isCourse) ?? (isCourse(object) ? object : around[0]);
-  return course && activityOf(course, course === object ? 'object' : 'context.contextActivities');
-}
-
-function contextOf(statement: FormatSource): FormatSource {
-  return isObject(statement['context']) ? statement['context'] : {};
+function bodyOf(
+  { result }: FormatSource,
+  action: string,
+  reply: XapiActivity | undefined,
+): string | undefined {
+  if (action !== 'commented') return undefined;
+  return (isObject(result) && wordOf(result['response'])) || reply?.description;
 }
 
 /**
@@ -185,12 +157,4 @@ function timestampOf(statement: FormatSource): string {
 /** Writes integers beyond 2^53 as text, because `JSON.stringify` accepts no `bigint`. */
 function withDigits(_name: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
-}
-
-/** The text in English, or else in the first language of the map. */
-function languageOf(map: unknown): string | undefined {
-  if (!isObject(map)) return undefined;
-  const texts = Object.entries(map);
-  const [, text] = texts.find(([language]) => /^en\b/i.test(language)) ?? texts[0] ?? [];
-  return typeof text === 'string' && text !== '' ? text : undefined;
 }

@@ -255,6 +255,67 @@ describe('a statement', () => {
     );
   });
 
+  it('that is a reply is a comment on its thread, with its text', async (t) => {
+    const activity = (id: string, type: string, more: object = {}) => ({
+      id: `https://x.example/${id}`,
+      definition: { type: `http://id.tincanapi.com/activitytype/${type}`, ...more },
+    });
+    const thread = activity('thread', 'discussion', { name: { en: 'Week 1' } });
+    const [entry, forum] = [activity('entry', 'glossary-entry'), activity('forum', 'forum')];
+    const text = { description: { en: 'I think so.' } };
+    const say = (verb: string, object: object, contextActivities: object, result?: object) => ({
+      ...{ ...STATEMENT, object, result, context: { contextActivities } },
+      verb: { id: `http://x.example/verbs/${verb}` },
+      id: JSON.stringify([verb, object, contextActivities, result]),
+    });
+    const cases: [object, string, (string | undefined)?, string?][] = [
+      [say('create', thread, { parent: [forum, COURSE] }), 'created'],
+      [say('posted', thread, { parent: [COURSE] }), 'commented'],
+      [say('posted', activity('page', 'page'), { parent: [COURSE] }), 'posted', undefined, 'page'],
+      [
+        say('replied', activity('r', 'forum-reply', text), { parent: [thread, COURSE] }),
+        'commented',
+        'I think so.',
+      ],
+      [
+        say('create', activity('r', 'forum-reply', text), { parent: [forum, thread, COURSE] }),
+        'commented',
+        'I think so.',
+      ],
+      [
+        say(
+          'posted',
+          activity('r', 'discussion'),
+          { parent: COURSE, grouping: [thread] },
+          { response: 'Yes' },
+        ),
+        'commented',
+        'Yes',
+      ],
+      [say('like', activity('r', 'comment', text), { parent: [thread, COURSE] }), 'liked'],
+      [
+        say('commented', activity('c', 'comment', text), { parent: [entry, COURSE] }),
+        'commented',
+        'I think so.',
+        'entry',
+      ],
+      [say('commented', activity('c', 'comment', text), { parent: [COURSE] }), 'commented', undefined, 'c'],
+      [say('commented', activity('v', 'video', text), { parent: [COURSE] }), 'commented', undefined, 'v'],
+      // The thread is the only activity around the reply, so it is the board.
+      [say('replied', activity('r', 'forum-reply', text), { parent: [thread] }), 'commented', undefined, 'r'],
+      [say('asked', activity('hint', 'supplemental-info'), { parent: [COURSE] }), 'asked', undefined, 'hint'],
+    ];
+    for (const [statement, action, body, pin = 'thread'] of cases) {
+      const { events, records, report } = await imported(t, [statement]);
+      assert.deepEqual(report.problems, []);
+      assert.deepEqual([events[0]?.action, events[0]?.body], [action, body], JSON.stringify(statement));
+      const pins = records
+        .filter(({ kind }) => kind === 'pins')
+        .map(({ record }) => Reflect.get(record, 'webUrl'));
+      assert.deepEqual(pins, [`https://x.example/${pin}`], JSON.stringify(statement));
+    }
+  });
+
   it('about a course is an event on the board', async (t) => {
     const { events } = await imported(t, [
       { ...STATEMENT, object: COURSE, context: {}, verb: { id: 'http://x.example/verbs/registered' } },
