@@ -206,6 +206,11 @@ export interface Format {
   readonly name: FormatName;
   /** The forms of its files. */
   readonly forms: readonly ForeignForm[];
+  /**
+   * The member in which a document can list records. Each is then a record of its own; the other
+   * members are translated as a further document.
+   */
+  readonly list?: string;
   /** Columns that a CSV file must have. */
   readonly columns?: readonly string[];
   /**

@@ -30,6 +30,7 @@ const MAILTO = 'mailto:';
 export const xapi: Format = {
   name: 'xapi',
   forms: ['json'],
+  list: 'statements',
   open: (options, derivation) => new Statements(options, derivation),
 };
 
@@ -43,7 +44,16 @@ class Statements implements Translator {
   }
 
   translate(record: FormatSource): readonly Translation[] {
-    return [this.#translate(record)];
+    const { statement, before } = unwrapped(record);
+    if (!('actor' in statement || 'verb' in statement || 'object' in statement)) {
+      if ('more' in statement && !('statements' in statement)) return missingPages(statement);
+      throw new Refusal('', 'is no statement: it has neither actor, verb nor object');
+    }
+    try {
+      return [this.#translate(statement)];
+    } catch (error) {
+      throw error instanceof Refusal ? new Refusal(`${before}${error.field}`, error.reason) : error;
+    }
   }
 
   #translate(record: FormatSource): Translation {
@@ -108,6 +118,26 @@ class Statements implements Translator {
     // Systems say that a user asked when they show a solution or a hint.
     return { type, action: around.isAboutHelp && /^ask/i.test(word) ? 'asked' : action };
   }
+}
+
+/** Members in which stores and search engines wrap a statement. */
+const WRAPPERS = ['_source', 'statement'] as const;
+
+/** The statement of a record, and the members that lead to it, with a full stop after each. */
+function unwrapped(record: FormatSource): { readonly statement: FormatSource; readonly before: string } {
+  let [statement, before] = [record, ''];
+  for (const wrapper of WRAPPERS) {
+    const wrapped = statement[wrapper];
+    if ('verb' in statement || !isObject(wrapped)) continue;
+    [statement, before] = [wrapped, `${before}${wrapper}.`];
+  }
+  return { statement, before };
+}
+
+/** `more` is the URL of the next page; empty on the last one. */
+function missingPages({ more }: FormatSource): readonly Translation[] {
+  if (more === '' || more === null) return [];
+  return [{ dropped: 'names a next page (more): its statements must be in another file' }];
 }
 
 /**

@@ -14,6 +14,7 @@ import { cutLines, LINE_FEED, type LineEnd, RETURN, readBlocks } from '../input/
 import type { OpenInput } from '../input/open-input.ts';
 import { type ReadParquet, readParquetInput } from '../input/parquet-input.ts';
 import { readJsonLines } from './json-lines.ts';
+import { listedIn } from './listed-records.ts';
 import type { NestedEvents } from './nested-events.ts';
 import { PlainEvents } from './plain-events.ts';
 import { type Reading, readJson, refused } from './record-reading.ts';
@@ -40,8 +41,9 @@ export async function* readRecords(
   options: ReadingOptions,
 ): AsyncGenerator<readonly Reading[] | PlainEvents> {
   let line = 0;
+  const list = open.input.foreign?.list;
   try {
-    for await (const part of readForm(open, options)) {
+    for await (const part of divide(readForm(open, options), list)) {
       line = (part instanceof PlainEvents ? part.lines[part.count - 1] : part.at(-1)?.line) ?? line;
       yield part;
     }
@@ -49,6 +51,17 @@ export async function* readRecords(
     if (!(error instanceof Damage)) throw error;
     const where = line === 0 ? '' : ` (after the record of line ${line})`;
     yield [refused(line, undefined, new Refusal('', `${error.message}${where}`))];
+  }
+}
+
+/** Replaces each document that lists records in its member `list` by these. */
+async function* divide(
+  parts: AsyncIterable<readonly Reading[] | PlainEvents>,
+  list: string | undefined,
+): AsyncIterable<readonly Reading[] | PlainEvents> {
+  for await (const part of parts) {
+    if (list === undefined || part instanceof PlainEvents) yield part;
+    else yield part.flatMap((reading) => listedIn(reading, list) ?? reading);
   }
 }
 

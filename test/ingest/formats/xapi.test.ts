@@ -13,6 +13,7 @@ import { importBundle } from '../../../src/ingest/import.ts';
 import { openFolderStore } from '../../../src/store/files/open-folder.ts';
 import { everybodyOf } from '../../dataset/record-columns.ts';
 import { filesOf, whyWithout } from '../../real-data.ts';
+import { lines } from '../imported-files.ts';
 import { makeFolder } from '../temporary-folder.ts';
 import { eventsOf, importRecorded, importTwice, tally } from './real-files.ts';
 
@@ -368,6 +369,51 @@ describe('a statement', () => {
     });
     assert.deepEqual(report.problems, []);
     assert.equal(eventsOf(records).length, 2);
+  });
+
+  it('can be in a page of a store, at its own line, and a page can name the next', async (t) => {
+    const pages = [
+      { statements: [STATEMENT, { ...STATEMENT, id: '2', timestamp: 'x' }], more: '/xapi/statements?p=2' },
+      { more: null, statements: [{ ...STATEMENT, id: '3' }] },
+      { statements: [], more: '' },
+      { statements: { ...STATEMENT, id: '4' } },
+    ];
+    const written = { 'a.json': JSON.stringify(pages[0], null, 1), 'b.ndjson': lines(pages.slice(1)) };
+    const folder = await makeFolder(t, written);
+    const { report, records } = await importRecorded({
+      ...{ paths: [folder], foreign: { format: xapi, options: {} }, skipInvalid: join(folder, 'rejects') },
+    });
+    const place = (file: string, line: number) => ({ file: join(folder, file), line });
+    const second = written['a.json'].split('"2"')[0]?.split('\n').length ?? 0;
+    assert.deepEqual(
+      report.problems.map(({ file, line, field }) => ({ file, line, field })),
+      [
+        { ...place('a.json', second - 1), field: 'timestamp' },
+        { ...place('b.ndjson', 3), field: '' },
+      ],
+    );
+    assert.equal(eventsOf(records).length, 2);
+    assert.deepEqual([report.records, report.rejected], [4, 2]);
+    assert.deepEqual(report.translated?.dropped, [
+      {
+        reason: 'names a next page (more): its statements must be in another file',
+        ...{ count: 1, examples: [`${join(folder, 'a.json')}:1`] },
+      },
+    ]);
+  });
+
+  it('can be wrapped in a document of a store', async (t) => {
+    const { events } = await imported(t, [
+      { _id: { $oid: '1' }, statement: STATEMENT, voided: false },
+      { _index: 'statements', _source: { ...STATEMENT, id: '2' } },
+      { _source: { metadata: {}, statement: { ...STATEMENT, id: '3' } } },
+    ]);
+    assert.equal(events.length, 3);
+    const { report } = await imported(t, [{ statement: { ...STATEMENT, verb: {} } }, { payload: STATEMENT }]);
+    assert.deepEqual(
+      report.problems.map(({ field, reason }) => `${field} ${reason}`),
+      ['statement.verb.id is required', ' is no statement: it has neither actor, verb nor object'],
+    );
   });
 
   it('is dropped if it has no user, no object or no course', async (t) => {
