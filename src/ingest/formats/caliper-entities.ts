@@ -41,17 +41,35 @@ export class Entities {
 
   /** The entity, the entity it is part of, and so on, at most 16. */
   around(entity: FormatSource): readonly FormatSource[] {
-    const found = [entity];
-    let next = this.find(entity['isPartOf']);
+    return this.#chain(entity, (one) => this.find(one['isPartOf']) ?? this.#courseInExtensions(one));
+  }
+
+  /** The organization, the organization it belongs to, and so on, at most 16. */
+  organizations(organization: FormatSource): readonly FormatSource[] {
+    return this.#chain(organization, (one) => this.find(one['subOrganizationOf']));
+  }
+
+  #chain(
+    first: FormatSource,
+    nextOf: (entity: FormatSource) => FormatSource | undefined,
+  ): readonly FormatSource[] {
+    const found = [first];
+    let next = nextOf(first);
     while (
       next !== undefined &&
       found.length < DEEPEST &&
       !found.some((one) => iriOf(one) === iriOf(next!))
     ) {
       found.push(next);
-      next = this.find(next['isPartOf']);
+      next = nextOf(next);
     }
     return found;
+  }
+
+  /** Open edX names the course there, because not every type of entity has `isPartOf`. */
+  #courseInExtensions({ extensions }: FormatSource): FormatSource | undefined {
+    const whole = isObject(extensions) ? this.find(extensions['isPartOf']) : undefined;
+    return whole !== undefined && isCourse(whole) ? whole : undefined;
   }
 
   #withDescription(entity: FormatSource): FormatSource {
@@ -78,16 +96,15 @@ export function isCourse(entity: FormatSource): boolean {
 }
 
 /**
- * The course of an event, the first of: the group, if it is a course; a course among the object and
- * the entities it is part of; the group, if it is anything else; the last entity of the chain, if
- * only its IRI is known and it can be a course.
+ * The course of an event, the first of: a course among the group and the organizations it belongs
+ * to; a course among the object and the entities it is part of; the group, if it is anything else;
+ * the last entity of the chain, if only its IRI is known and it can be a course.
  */
 export function courseOf(
-  group: FormatSource | undefined,
+  groups: readonly FormatSource[],
   around: readonly FormatSource[],
 ): FormatSource | undefined {
-  if (group !== undefined && isCourse(group)) return group;
-  const course = around.find(isCourse) ?? group;
+  const course = groups.find(isCourse) ?? around.find(isCourse) ?? groups[0];
   if (course !== undefined) return course;
   const [part, whole] = around.slice(-2);
   const isOpen = part !== undefined && whole !== undefined && whole['type'] === undefined;

@@ -37,7 +37,12 @@ export const PROFILES: Readonly<Record<string, Readonly<Record<string, string>>>
   ViewEvent: { Viewed: 'visited' },
   NavigationEvent: { NavigatedTo: 'visited' },
   FeedbackEvent: { Commented: 'commented', Ranked: 'ranked' },
+  // Enrolments in Open edX.
+  Event: { Activated: 'followed', Deactivated: 'unfollowed' },
 };
+
+/** Events of no profile, which can say anything: only the actions of the table are read. */
+const GENERIC = 'Event';
 
 const CONTEXT = /^https?:\/\/purl\.imsglobal\.org\/ctx\/caliper\/v1p[12](?:\/|$)/;
 
@@ -108,7 +113,8 @@ class Envelopes implements Translator {
       return { dropped: `is not by a person, but by ${wordOf(who['type'])}` };
     }
     const around = entities.around(what);
-    const course = courseOf(entities.find(event['group']), around);
+    const group = entities.find(event['group']);
+    const course = courseOf(group === undefined ? [] : entities.organizations(group), around);
     if (course === undefined) return { dropped: 'names no course' };
     const subject = subjectOf(around) ?? what;
     const courseId = iriOf(course);
@@ -162,6 +168,7 @@ class Envelopes implements Translator {
     const actions = lookUp(PROFILES, profile);
     if (actions === undefined) return undefined;
     const listed = lookUp(actions, action);
+    if (profile === GENERIC && (listed === undefined || type !== 'board')) return undefined;
     return listed === undefined
       ? { type, action: action.toLowerCase(), unlisted: name }
       : { type, action: listed };
