@@ -6,7 +6,8 @@ import { basename } from 'node:path';
 import type { Dataset } from '../dataset/dataset.ts';
 import { AppError } from '../domain/app-error.ts';
 import { shortened } from '../domain/shortened-text.ts';
-import type { NameRecord, StagedProblem } from '../store/staging.ts';
+import type { DeletionOf, NameRecord, StagedProblem } from '../store/staging.ts';
+import type { UnmatchedDeletions } from '../store/store.ts';
 import { ExternalRecords } from './external-records.ts';
 import { Refusal } from './fields/refusal.ts';
 import { plainDerivation } from './formats/derivation.ts';
@@ -63,7 +64,7 @@ export interface ConvertedRecords {
    * if there are none.
    */
   readonly described?: Readonly<Record<string, number>>;
-  /** Likewise, of records that delete users, boards or memberships. */
+  /** Likewise, of records that delete users, boards, memberships or events. */
   readonly deleted?: Readonly<Record<string, number>>;
 }
 
@@ -71,6 +72,7 @@ const EXAMPLES = 3;
 /** A limit, because actions and reasons contain words of the source, which can be anything. */
 const MOST_NAMES = 1000;
 const LONGEST_REASON = 200;
+const UNMATCHED = 'is about a voided statement that was not imported';
 const OTHER_REASONS = 'other reasons';
 const OTHER_ACTIONS = 'other actions';
 const OTHER_WORDS = 'other words';
@@ -99,6 +101,7 @@ export function checkExternal({ format, options }: ExternalFormat, inputs: reado
 
 export class RecordConversions {
   readonly things = new ExternalRecords();
+  readonly deletedEvents: DeletionOf['events'][] = [];
   readonly #foreign: ExternalFormat;
   readonly #derivation: Derivation;
   readonly #events = new Map<string, number>();
@@ -174,6 +177,21 @@ export class RecordConversions {
     }
   }
 
+  /** Keeps the deletion of an event until all events are staged, so that it deletes later ones, too. */
+  keepDeletion(deletion: DeletionOf['events']): void {
+    this.deletedEvents.push(deletion);
+  }
+
+  /** Counts deletions of unknown events as dropped. `nameOf` is the name of an input. */
+  dropUnmatched({ count, first }: UnmatchedDeletions, nameOf: (file: number) => string): void {
+    if (count === 0) return;
+    const left = (this.#deleted.get('events') ?? 0) - count;
+    if (left > 0) this.#deleted.set('events', left);
+    else this.#deleted.delete('events');
+    const examples = first.map(({ file, line }) => `${nameOf(file)}:${line}`);
+    this.#dropped.addAll(UNMATCHED, { count, examples });
+  }
+
   /** Whether there were records and all were dropped. */
   get isAllDropped(): boolean {
     const used = [this.#events, this.#described, this.#deleted];
@@ -203,6 +221,11 @@ class ReasonCounts {
   get sorted(): readonly RecordsByReason[] {
     const all = [...this.#counts].map(([reason, { count, examples }]) => ({ reason, count, examples }));
     return all.sort((one, other) => other.count - one.count);
+  }
+
+  /** Adds a reason that is counted elsewhere. */
+  addAll(reason: string, counted: { readonly count: number; readonly examples: string[] }): void {
+    this.#counts.set(reason, counted);
   }
 
   add(whole: string, place: string): void {

@@ -202,9 +202,10 @@ export async function importBundle(options: ImportOptions): Promise<ImportReport
       publication,
       findings,
       rejects,
-      isAllDropped: translations?.isAllDropped === true && options.mayDropAll !== true,
-      dryRun: options.dryRun ?? false,
+      inputs,
       translations,
+      mayDropAll: options.mayDropAll ?? false,
+      dryRun: options.dryRun ?? false,
       checking: {
         ...{ cascades: options.cascades ?? false, replaced: options.replaced ?? [] },
         ...(translations && { nameOf: translations.namesIn(inputs.map(({ name }) => name)) }),
@@ -263,9 +264,10 @@ interface StagedInputs {
   readonly publication: Publication;
   readonly findings: Findings;
   readonly rejects: RejectsFile | undefined;
-  readonly isAllDropped: boolean;
-  readonly dryRun: boolean;
+  readonly inputs: readonly Input[];
   readonly translations: RecordConversions | undefined;
+  readonly mayDropAll: boolean;
+  readonly dryRun: boolean;
   readonly checking: CheckingOptions;
 }
 
@@ -274,7 +276,7 @@ interface StagedInputs {
  * is permitted.
  */
 async function endPublication(staged: StagedInputs): Promise<ImportEnd> {
-  const { publication, findings, rejects, isAllDropped, dryRun, translations, checking } = staged;
+  const { publication, findings, rejects, dryRun, translations, checking } = staged;
   const refused: ImportEnd = {
     outcome: 'refused',
     published: false,
@@ -289,16 +291,21 @@ async function endPublication(staged: StagedInputs): Promise<ImportEnd> {
   };
   // A reference to a record that was refused would only be reported as a second problem.
   if (rejects === undefined && findings.count > 0) return { ...refused, problemCountIsLeast: true };
-  const { forgotten: leftOut, expired } = await publication.check((problem) => {
+  const {
+    forgotten: leftOut,
+    expired,
+    unmatched,
+  } = await publication.check((problem) => {
     // Without rejects, it disappears with the problem that causes it.
     if (problem.isConsequence === true && rejects === undefined) return;
     findings.add(translations?.explain(problem) ?? problem);
   }, checking);
+  translations?.dropUnmatched(unmatched, (file) => staged.inputs[file]?.name ?? '');
   if (rejects === undefined && findings.count > 0) return refused;
   // Finished before the publication: a crash in between leaves the rejects of an import to be
   // repeated, not an import without rejects.
   await rejects?.finish();
-  if (isAllDropped) return refused;
+  if (translations?.isAllDropped === true && !staged.mayDropAll) return refused;
   if (dryRun) return { ...refused, outcome: 'checked', ...(await publication.preview()), leftOut, expired };
   const outcome = await publication.publish();
   return { ...refused, ...outcome, outcome: outcome.published ? 'published' : 'unchanged', leftOut, expired };

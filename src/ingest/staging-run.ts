@@ -69,6 +69,8 @@ export async function stageInputs(run: StagingRun): Promise<ImportedFile[]> {
     run.meter.tell(name);
     files.push({ name, kind: foreign?.name ?? kind, records });
   }
+  const deletions = run.translations?.deletedEvents ?? [];
+  if (deletions.length > 0 && takesMore(run)) await run.publication.stageDeletions('events', deletions);
   return files;
 }
 
@@ -175,7 +177,10 @@ function takeTranslated(
     if ('dropped' in one || 'altered' in one) continue;
     if ('deletes' in one) {
       const { deletes, ...identity } = one;
-      taken.push(() => takeDeletion(deletes, { ...at, ...identity }));
+      const deletion = { ...at, ...identity };
+      taken.push(() =>
+        deletes === 'events' ? translations.keepDeletion(deletion) : takeDeletion(deletes, deletion),
+      );
       continue;
     }
     for (const { kind, record } of translations.things.recordsOf(one, at)) takeLater(kind, record);
@@ -193,8 +198,12 @@ function takeInto(stager: Stager, writtenOut: KnownRecords | undefined, isCut: b
   };
 }
 
-async function flush({ keepsRaw, findings }: StagingRun, stager: Stager): Promise<void> {
-  if (keepsRaw || findings.count === 0) await stager.flush();
-  // The import is already refused; further records are only checked for the report.
+async function flush(run: StagingRun, stager: Stager): Promise<void> {
+  if (takesMore(run)) await stager.flush();
   else stager.clear();
+}
+
+/** If not, the import is already refused; further records are only checked for the report. */
+function takesMore({ keepsRaw, findings }: StagingRun): boolean {
+  return keepsRaw || findings.count === 0;
 }

@@ -8,6 +8,7 @@ import type {
   RecordKind,
   RecordOf,
   ReplaceableKind,
+  Staged,
   StagedProblem,
 } from './staging.ts';
 
@@ -254,12 +255,20 @@ export interface Publication {
   discard(): Promise<void>;
 }
 
-/** The numbers of staged records that were removed without being reported. */
+/** The numbers of staged records that were removed, or had no effect, without being reported. */
 export interface LeftOut {
   /** About erased users. */
   readonly forgotten: number;
   /** Events that are too old to be kept. */
   readonly expired: number;
+  /** Deletions by id of events that are neither published nor staged. */
+  readonly unmatched: UnmatchedDeletions;
+}
+
+export interface UnmatchedDeletions {
+  readonly count: number;
+  /** The first three. */
+  readonly first: readonly Pick<Staged, 'file' | 'line'>[];
 }
 
 export interface DeletingOptions {

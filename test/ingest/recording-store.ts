@@ -97,7 +97,7 @@ export function openRecordingStore(
         changeSettings() {},
         async check(report) {
           for (const problem of wrong) report(problem);
-          return { forgotten: 0, expired: 0 };
+          return { forgotten: 0, expired: 0, unmatched: { count: 0, first: [] } };
         },
         preview: async () => ({ changes: changes(), erased: 0, overdue: undefined }),
         async publish() {

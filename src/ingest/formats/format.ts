@@ -116,9 +116,12 @@ export type DescribedThing =
   | { readonly describes: 'boards'; readonly board: ForeignBoard }
   | ({ readonly describes: 'memberships' } & ForeignMembership);
 
-/** A record that deletes a user, a board or a membership (decision 82). */
+/**
+ * A record that deletes a user, a board, a membership or an event (decision 82). The event is
+ * deleted even if a later record of the import is about it: it was withdrawn for good.
+ */
 export type DeletedThing =
-  | { readonly deletes: 'users' | 'boards'; readonly id: bigint }
+  | { readonly deletes: 'users' | 'boards' | 'events'; readonly id: bigint }
   | ({ readonly deletes: 'memberships' } & ForeignMembership);
 
 export type Translation = ForeignEvent | DescribedThing | DeletedThing | Altered | Dropped;

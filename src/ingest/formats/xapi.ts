@@ -25,6 +25,8 @@ import {
 import { activityOf, contextOf, Surroundings, type XapiActivity } from './xapi-activities.ts';
 import { actionOfVerb, wordOfVerb } from './xapi-verbs.ts';
 
+/** By the standard, only this verb voids a statement. */
+const VOIDED = 'http://adlnet.gov/expapi/verbs/voided';
 const MAILTO = 'mailto:';
 
 export const xapi: Format = {
@@ -50,6 +52,8 @@ class Statements implements Translator {
       throw new Refusal('', 'is no statement: it has neither actor, verb nor object');
     }
     try {
+      // Learning Locker marks voided statements in the document around them.
+      if (record['voided'] === true && statement !== record) return [this.#deletionOf(statement, 'id')];
       return [this.#translate(statement)];
     } catch (error) {
       throw error instanceof Refusal ? new Refusal(`${before}${error.field}`, error.reason) : error;
@@ -59,6 +63,9 @@ class Statements implements Translator {
   #translate(record: FormatSource): Translation {
     const object = memberOf(record, 'object');
     const objectType = object['objectType'] ?? 'Activity';
+    const verb = textOf(memberOf(record, 'verb'), 'id', 'verb.id');
+    if (objectType === 'StatementRef' && verb === VOIDED && this.#mappedTo(verb) === undefined)
+      return this.#deletionOf(object, 'object.id');
     if (objectType !== 'Activity')
       return { dropped: `is about ${wordOf(objectType)}, not about an activity` };
     const actor = this.#personOf(memberOf(record, 'actor'), 'actor');
@@ -70,7 +77,6 @@ class Statements implements Translator {
       return { dropped: 'names neither a course nor anything else that it is part of' };
     const thread = around.thread?.iri === course.iri ? undefined : around.thread;
     const subject = thread ?? activity;
-    const verb = textOf(memberOf(record, 'verb'), 'id', 'verb.id');
     const meaning = this.#meaningOf(verb, subject.iri === course.iri ? 'board' : 'pin', around);
     if (meaning === undefined) return { dropped: `is not mapped to an event: ${verb}` };
     const instructor = contextOf(record)['instructor'];
@@ -91,6 +97,12 @@ class Statements implements Translator {
     };
   }
 
+  /** Deletes the event of the statement whose id the member contains. */
+  #deletionOf(statement: FormatSource, name: string): Translation {
+    const id = this.#derivation.eventNumberOf(textOf(statement, 'id', name).toLowerCase());
+    return { deletes: 'events', id };
+  }
+
   /** Undefined for a group. Throws `Refusal` when the agent has no identifier. */
   #personOf(agent: FormatSource, name: string): NamedPerson | undefined {
     if (agent['objectType'] === 'Group') return undefined;
@@ -105,11 +117,17 @@ class Statements implements Translator {
 
   /**
    * The option `mapping` is searched for the whole IRI of the verb first, then for its last part.
+   * Undefined if it has neither.
    */
+  #mappedTo(verb: string): string | null | undefined {
+    const mapped = [verb, wordOfVerb(verb)].find((name) => Object.hasOwn(this.#mapping, name));
+    return mapped === undefined ? undefined : this.#mapping[mapped];
+  }
+
   #meaningOf(verb: string, type: string, around: Surroundings): Meaning | undefined {
     const word = wordOfVerb(verb);
-    const mapped = [verb, word].find((name) => Object.hasOwn(this.#mapping, name));
-    if (mapped !== undefined) return meaningOf(this.#mapping[mapped], type);
+    const mapped = this.#mappedTo(verb);
+    if (mapped !== undefined) return meaningOf(mapped, type);
     const action = actionOfVerb(word);
     if (action === null) return undefined;
     if (action === undefined) return { type, action: word, unlisted: verb };

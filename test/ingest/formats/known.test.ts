@@ -142,6 +142,63 @@ it('the descriptions in a refused record are ignored', async (t) => {
   assert.equal((await described()).seen.filter((one) => one.includes(' Person ')).length, 1);
 });
 
+const voiding = (id: string, voided: string) => ({
+  ...statement(id, {}, { objectType: 'StatementRef', id: voided }),
+  verb: { id: 'http://adlnet.gov/expapi/verbs/voided' },
+});
+/** The same statements again, with the voiding ones first. */
+const VOIDED_STATEMENTS = [
+  voiding('v1', 'A'),
+  voiding('v2', 'never'),
+  statement('a', {}),
+  statement('b', {}),
+];
+
+for (const [what, imports] of [
+  ['an earlier import', [VOIDED_STATEMENTS.slice(2), VOIDED_STATEMENTS.slice(0, 2)]],
+  ['the same import, before it', [VOIDED_STATEMENTS]],
+  ['the same import, after it', [VOIDED_STATEMENTS.toReversed()]],
+] as const) {
+  it(`a voiding statement deletes the event of ${what}`, async (t) => {
+    const { load, described } = await openSchool(t);
+    let last: Awaited<ReturnType<typeof load>> | undefined;
+    for (const statements of imports) last = await load('all.json', JSON.stringify(statements), xapi);
+    assert.equal((await described()).events, 1);
+    const place = last?.files[0]?.name;
+    assert.deepEqual(
+      [last?.translated?.deleted, last?.translated?.dropped],
+      [
+        { events: 1 },
+        [
+          {
+            reason: 'is about a voided statement that was not imported',
+            count: 1,
+            examples: [`${place}:1`],
+          },
+        ],
+      ],
+    );
+    const again = await load('all.json', JSON.stringify(VOIDED_STATEMENTS), xapi);
+    assert.equal(again.outcome, 'unchanged');
+    assert.equal((await described()).events, 1);
+  });
+}
+
+it('a statement that a store marks as voided is deleted, unless the mapping keeps it', async (t) => {
+  const { load, described } = await openSchool(t);
+  const text = (...all: readonly object[]) => all.map((one) => JSON.stringify(one)).join('\n');
+  await load('all.ndjson', text(statement('a', {}), statement('b', {}), statement('c', {})), xapi);
+  await load('all.ndjson', text({ statement: statement('a', {}), voided: true }), xapi);
+  assert.equal((await described()).events, 2);
+  const kept = await load('all.ndjson', text(voiding('v', 'b'), statement('d', {})), xapi, {
+    mapping: { voided: null },
+  });
+  assert.deepEqual(kept.translated?.deleted, undefined);
+  assert.equal((await described()).events, 3);
+  const refused = await load('all.ndjson', text(voiding('v', 'never')), xapi);
+  assert.equal(refused.outcome, 'refused');
+});
+
 it('rows are recognized in overlapping files, with a different zone and a different mapping', async (t) => {
   const { load, described } = await openSchool(t);
   const rows = ['09:00', '09:00', '09:01', '09:02', '09:02', '09:02'].map((time) =>

@@ -12,7 +12,7 @@ import {
   type ReplaceableKind,
   type StagedProblem,
 } from '../../staging.ts';
-import type { DeletingOptions } from '../../store.ts';
+import type { DeletingOptions, UnmatchedDeletions } from '../../store.ts';
 import { quoted, referringColumns, TABLE_OF } from '../../version-tables.ts';
 import { countRows, fillTemporary, runRows } from '../database.ts';
 import { emptyDerived } from './derived-tables.ts';
@@ -92,6 +92,24 @@ export async function leaveOutExpired(
   if (expiryMs === undefined) return 0;
   const [row] = await runRows(connection, `DELETE FROM staged_events WHERE timestamp_ms < ${expiryMs}`);
   return Number(row?.[0]);
+}
+
+const FIRST_UNMATCHED = 3;
+
+/** Staged deletions of events by an id that is neither published nor staged. */
+export async function unmatchedDeletions(
+  connection: DuckDBConnection,
+  deleting: ReadonlySet<RecordKind>,
+): Promise<UnmatchedDeletions> {
+  if (!deleting.has('events')) return { count: 0, first: [] };
+  const rows = await runRows(
+    connection,
+    `SELECT file, line, count(*) OVER () FROM deletions_events
+     ANTI JOIN events USING (id) ANTI JOIN staged_events USING (id)
+     WHERE id IS NOT NULL ORDER BY n LIMIT ${FIRST_UNMATCHED}`,
+  );
+  const first = rows.map(([file, line]) => ({ file: Number(file), line: Number(line) }));
+  return { count: Number(rows[0]?.[2] ?? 0), first };
 }
 
 /**

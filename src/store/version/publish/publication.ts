@@ -38,7 +38,13 @@ import { countRows, Database, prepareThreads, runRows, setMemory } from '../data
 import { readSettings, writeVersion } from '../version-row.ts';
 import { checkStaged } from './checks.ts';
 import { compact } from './compact.ts';
-import { type Deleted, type DeletingRun, deleteRecords, leaveOutExpired } from './delete-records.ts';
+import {
+  type Deleted,
+  type DeletingRun,
+  deleteRecords,
+  leaveOutExpired,
+  unmatchedDeletions,
+} from './delete-records.ts';
 import { deriveTables, emptyDerived } from './derived-tables.ts';
 import { countAllAsNew, leaveOutForgotten } from './erase.ts';
 import { recordPublication } from './history.ts';
@@ -164,6 +170,7 @@ export class DuckdbPublication implements Publication {
     const leftOut = {
       forgotten: await leaveOutForgotten(this.#connection),
       expired: await leaveOutExpired(this.#connection, this.#expiryMs),
+      unmatched: await unmatchedDeletions(this.#connection, this.#staging.deleting),
     };
     const { nameOf = nameById, ...deleting } = options;
     await this.#delete({ ...deleting, report, nameOf });
