@@ -24,6 +24,7 @@ import {
   type Translator,
   UNKNOWN_OWNER,
 } from './formats/format.ts';
+import { ImportedUsers } from './imported-users.ts';
 import type { Input } from './input/bundle.ts';
 import type { OpenInput } from './input/open-input.ts';
 import type { ReadParquet } from './input/parquet-input.ts';
@@ -101,6 +102,7 @@ export function checkExternal({ format, options }: ExternalFormat, inputs: reado
 
 export class RecordConversions {
   readonly things = new ExternalRecords();
+  readonly #users = new ImportedUsers(this.things);
   readonly deletedEvents: DeletionOf['events'][] = [];
   readonly #foreign: ExternalFormat;
   readonly #derivation: Derivation;
@@ -123,7 +125,8 @@ export class RecordConversions {
   /** Reads what is needed of the current version. */
   async learn(dataset: Dataset): Promise<void> {
     await this.things.learn(dataset);
-    const { userProperty } = this.#foreign.format;
+    const { readsDigests, userProperty } = this.#foreign.format;
+    if (readsDigests === true) await this.#users.learn(dataset);
     if (userProperty === undefined) return;
     for await (const user of usersWith(dataset, userProperty)) this.#published.push(user);
   }
@@ -149,7 +152,7 @@ export class RecordConversions {
    */
   async open(open: OpenInput, inputs: readonly OpenInput[], readParquet: ReadParquet): Promise<Translator> {
     const { format, options } = this.#foreign;
-    const openTranslator = () => format.open(options, this.#derivation);
+    const openTranslator = () => format.open(options, this.#derivation, this.#users);
     const openWith = async (surveyed: readonly OpenInput[]) =>
       await openSurveyed(format, openTranslator, surveyed, readParquet, this.#published);
     if (format.isWhole !== true) return await openWith([open]);
@@ -177,7 +180,7 @@ export class RecordConversions {
     }
   }
 
-  /** Keeps the deletion of an event until all events are staged, so that it deletes later ones, too. */
+  /** Keeps a deletion until all events are staged, so that it deletes later ones, too. */
   keepDeletion(deletion: DeletionOf['events']): void {
     this.deletedEvents.push(deletion);
   }

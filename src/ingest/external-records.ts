@@ -43,6 +43,10 @@ export class ExternalRecords {
     }
   }
 
+  isPublished(thing: Thing, id: bigint): boolean {
+    return holds(this.#published[thing], id);
+  }
+
   /** Begins a record of the source. Discards the ids of the previous one if it was invalid. */
   beginRecord(): void {
     for (const thing of THINGS) this.#ofRecord[thing].clear();
@@ -138,9 +142,7 @@ export class ExternalRecords {
   }
 
   #isKnown(thing: Thing, id: bigint): boolean {
-    return (
-      this.#described[thing].has(id) || this.#ofRecord[thing].has(id) || holds(this.#published[thing], id)
-    );
+    return this.#described[thing].has(id) || this.#ofRecord[thing].has(id) || this.isPublished(thing, id);
   }
 }
 

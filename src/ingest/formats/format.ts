@@ -229,14 +229,35 @@ export interface Format {
   readonly userProperty?: string;
   /** Columns of the source by the field of a record that is made from them, for problems. */
   readonly columnOf?: Readonly<Record<string, string>>;
+  /** Whether it can identify users by digests of their addresses. */
+  readonly readsDigests?: boolean;
   /** Whether its times are local, so that it requires a time zone. */
   readonly isLocal?: boolean;
   /**
    * A reader for one file of an import, or for all files if `isWhole`. Throws `option-malformed`
    * when a required option is missing.
    */
-  open(options: FormatOptions, derivation: Derivation): Translator;
+  open(options: FormatOptions, derivation: Derivation, users?: KnownUsers): Translator;
 }
+
+/** Users whom the import knows. */
+export interface KnownUsers {
+  /** Whether the current version has the user, forgotten ones included. */
+  isPublished(id: bigint): boolean;
+  /**
+   * The user with the address of which this is the SHA-1, after `mailto:`, in small hexadecimal
+   * digits: a published user, or one noted before.
+   */
+  withDigest(digest: string): bigint | undefined;
+  /** Notes an address that the import gives, as written. */
+  noteAddress(address: string, id: bigint): void;
+}
+
+export const NO_USERS: KnownUsers = {
+  isPublished: () => false,
+  withDigest: () => undefined,
+  noteAddress: () => {},
+};
 
 /**
  * The owner if the source names none: always the same, so that no user is mistaken for an owner.

@@ -10,12 +10,13 @@ import {
   type FormatOptions,
   type FormatSource,
   given,
-  type Identity,
   isObject,
+  type KnownUsers,
   type Meaning,
   meaningOf,
   memberOf,
   type NamedPerson,
+  NO_USERS,
   pinOf,
   type Translation,
   type Translator,
@@ -23,24 +24,27 @@ import {
   wordOf,
 } from './format.ts';
 import { activityOf, contextOf, Surroundings, type XapiActivity } from './xapi-activities.ts';
+import { identityOf } from './xapi-agents.ts';
 import { actionOfVerb, wordOfVerb } from './xapi-verbs.ts';
 
 /** By the standard, only this verb voids a statement. */
 const VOIDED = 'http://adlnet.gov/expapi/verbs/voided';
-const MAILTO = 'mailto:';
 
 export const xapi: Format = {
   name: 'xapi',
   forms: ['json'],
   list: 'statements',
-  open: (options, derivation) => new Statements(options, derivation),
+  readsDigests: true,
+  open: (options, derivation, users = NO_USERS) => new Statements(options, derivation, users),
 };
 
 class Statements implements Translator {
   readonly #mapping: Readonly<Record<string, string | null>>;
   readonly #derivation: Derivation;
+  readonly #users: KnownUsers;
 
-  constructor({ mapping = {} }: FormatOptions, derivation: Derivation) {
+  constructor({ mapping = {} }: FormatOptions, derivation: Derivation, users: KnownUsers) {
+    this.#users = users;
     this.#mapping = mapping;
     this.#derivation = derivation;
   }
@@ -106,10 +110,17 @@ class Statements implements Translator {
   /** Undefined for a group. Throws `Refusal` when the agent has no identifier. */
   #personOf(agent: FormatSource, name: string): NamedPerson | undefined {
     if (agent['objectType'] === 'Group') return undefined;
-    const { email, ...identity } = identityOf(agent, name);
-    const person = this.#derivation.personOf(identity);
+    const { identities, email, digest } = identityOf(agent, name);
+    const people = identities.map((identity) => this.#derivation.personOf(identity));
+    const published = people.find(({ id }) => this.#users.isPublished(id));
+    const person = published ?? people.at(-1)!;
+    const knownId =
+      published === undefined && digest !== undefined ? this.#users.withDigest(digest) : undefined;
+    const id = knownId ?? person.id;
+    // The id is made of the digest of the address in small letters.
+    if (email !== undefined && email !== email.toLowerCase()) this.#users.noteAddress(email, id);
     return {
-      id: person.id,
+      id,
       email: email === undefined ? person.email : given(email),
       name: detailOf(agent['name'], person.name.text),
     };
@@ -169,28 +180,6 @@ function bodyOf(
 ): string | undefined {
   if (action !== 'commented') return undefined;
   return (isObject(result) && wordOf(result['response'])) || reply?.description;
-}
-
-/**
- * Includes the e-mail address if it identifies the agent. Throws `Refusal` when the agent has no
- * identifier.
- */
-function identityOf(agent: FormatSource, name: string): Identity & { readonly email?: string } {
-  const { account, mbox } = agent;
-  if (typeof mbox === 'string' && mbox.startsWith(MAILTO)) {
-    const email = mbox.slice(MAILTO.length);
-    return { text: mbox.toLowerCase(), word: email, kind: 'mbox', email };
-  }
-  if (isObject(account)) {
-    const login = textOf(account, 'name', `${name}.account.name`);
-    const homePage = textOf(account, 'homePage', `${name}.account.homePage`);
-    const host = URL.canParse(homePage) ? new URL(homePage).host : 'account';
-    return { text: `${homePage} ${login}`, word: login, kind: 'account', host };
-  }
-  const { mbox_sha1sum: digest, openid } = agent;
-  if (typeof digest === 'string') return { text: digest, word: digest, kind: 'sha1' };
-  if (typeof openid === 'string') return { text: openid, word: openid, kind: 'openid' };
-  throw new Refusal(name, 'has neither mbox, mbox_sha1sum, openid nor account');
 }
 
 /** Search stores write `@timestamp`. Throws `Refusal` when the statement has no time. */

@@ -1,7 +1,5 @@
 /** Envelopes of IMS Caliper, written as in the standard. */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { caliper } from '../../../src/ingest/formats/caliper.ts';
 import { classRoleOf } from '../../../src/ingest/formats/caliper-roles.ts';
@@ -86,53 +84,6 @@ describe('envelopes of Caliper', () => {
       .filter(({ kind }) => kind !== 'events')
       .map(({ kind, record }) => `${kind} ${Reflect.get(record, 'title') ?? Reflect.get(record, 'name')}`);
     assert.deepEqual(things.sort(), ['boards Chemistry', 'pins Acids', 'users Ada', 'users Bob']);
-  });
-
-  it('of Open edX, Canvas and Blackboard are read, as in the reference', async (t) => {
-    const reference = await readFile(join(import.meta.dirname, '../../../docs/other-formats.md'), 'utf8');
-    const section = reference.split('### Events of three systems')[1]?.split('\n## ')[0] ?? '';
-    const examples = Array.from(section.matchAll(/```json\n(.*?)```/gs), ([, text = '']) => JSON.parse(text));
-    const { report, events, said } = await imported(t, examples);
-    assert.deepEqual(report.problems, []);
-    assert.deepEqual(
-      events.map(({ type, action, body }) => [type, action, body]),
-      [
-        ['pin', 'visited', undefined],
-        ['pin', 'commented', '<p>Clay holds more water.</p>'],
-        ['pin', 'visited', undefined],
-      ],
-    );
-    assert.deepEqual(said('boards', 'title'), [
-      'https://caliper.example/v1/sites/1/courses/a3',
-      'https://edx.example/course/botany',
-      'urn:instructure:canvas:course:4',
-    ]);
-    assert.deepEqual(said('users', 'classRole'), ['student']);
-  });
-
-  it('of no profile are enrolments, or dropped', async (t) => {
-    const of = (action: string, object: object, group?: object) =>
-      view(0, { id: `${action} ${JSON.stringify(object)}`, type: 'Event', action, object, group });
-    const { report, events } = await imported(t, [
-      of('Activated', SECTION),
-      of('Deactivated', SECTION),
-      of('Completed', SECTION),
-      of('Activated', THREAD, SECTION),
-      of('Viewed', { id: 'https://x.example/hint', extensions: { isPartOf: SECTION } }),
-      // Not a course.
-      of('Viewed', { id: 'https://x.example/hint', extensions: { isPartOf: THREAD } }),
-    ]);
-    assert.deepEqual(
-      events.map(({ type, action }) => `${type}.${action}`),
-      ['board.followed', 'board.unfollowed'],
-    );
-    assert.deepEqual(
-      report.translated?.dropped.map(({ reason, count }) => [reason, count]),
-      [
-        ['has a profile that is not imported, or is mapped to null: Event', 3],
-        ['names no course', 1],
-      ],
-    );
   });
 
   it('give messages and feedback their text', async (t) => {

@@ -3,10 +3,12 @@
  * repeated events.
  */
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
-import { it, type TestContext } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { FULL_SCOPE } from '../../../src/domain/scope.ts';
 import { caliper } from '../../../src/ingest/formats/caliper.ts';
+import { keyedDerivation } from '../../../src/ingest/formats/derivation.ts';
 import type { Format, FormatOptions } from '../../../src/ingest/formats/format.ts';
 import { moodleLog } from '../../../src/ingest/formats/moodle-log.ts';
 import { xapi } from '../../../src/ingest/formats/xapi.ts';
@@ -55,7 +57,10 @@ async function openSchool(t: TestContext) {
       await dataset.close();
     }
   };
-  return { load, described };
+  const secret = async () => (await store.organization('school')).secret;
+  const forget = async (id: bigint) =>
+    load('users.csv', `id,email,name,forgotten\n${id},gone@x.example,,true\n`);
+  return { load, described, secret, forget };
 }
 
 const HEADER = 'Time,User full name,Affected user,Event context,Event name,Description';
@@ -197,6 +202,58 @@ it('a statement that a store marks as voided is deleted, unless the mapping keep
   assert.equal((await described()).events, 3);
   const refused = await load('all.ndjson', text(voiding('v', 'never')), xapi);
   assert.equal(refused.outcome, 'refused');
+});
+
+describe('a person with an address and with its SHA-1', () => {
+  const digest = (address: string) => ({ mbox: undefined, mbox_sha1sum: hash('sha1', `mailto:${address}`) });
+  const byDigest = statement('1', digest('ada@x.example'));
+  const byMail = statement('2', {});
+  const upper = { mbox: 'mailto:Ada@X.example' };
+  const USERS = 'id,email,name\n4,Ada@X.example,Ada\n';
+  for (const [what, ...imports] of [
+    ['in one import', [byDigest, byMail]],
+    ['in one import, in the other order', [byMail, byDigest]],
+    ['in two imports', [byDigest], [byMail]],
+    ['in two imports, in the other order', [byMail], [byDigest]],
+    ['with capitals in the address', [byDigest, statement('2', upper)]],
+    ['with capitals in the digest', [statement('2', upper), statement('1', digest('Ada@X.example'))]],
+    [
+      'with capitals in the digits',
+      [
+        byMail,
+        statement('1', { mbox: undefined, mbox_sha1sum: digest('ada@x.example').mbox_sha1sum.toUpperCase() }),
+      ],
+    ],
+    ['of a published address', USERS, [byDigest]],
+    ['of a published address with capitals', USERS, [statement('1', digest('Ada@X.example'))]],
+  ] as const) {
+    it(`is one user ${what}`, async (t) => {
+      const { load, described } = await openSchool(t);
+      for (const one of imports) {
+        const isBundle = typeof one === 'string';
+        const report = isBundle
+          ? await load('users.csv', one)
+          : await load('all.json', JSON.stringify(one), xapi);
+        assert.deepEqual(report.problems, []);
+      }
+      const people = (await described()).seen.filter((seen) => seen.includes('@'));
+      assert.equal(people.length, 2, people.join());
+      assert.match(people[0] ?? '', /^ada@x\.example /i);
+    });
+  }
+
+  it('keeps the id of an earlier version, also when forgotten', async (t) => {
+    const { load, described, secret, forget } = await openSchool(t);
+    await load('boards.csv', 'id,title\n1,Board\n');
+    const earlier = keyedDerivation(await secret());
+    const id = earlier.personOf({ text: 'mailto:ada@x.example', word: '', kind: 'mbox' }).id;
+    await load('users.csv', `id,email,name\n${id},ada@x.example,Ada\n`);
+    await load('all.json', JSON.stringify([byDigest, byMail]), xapi);
+    assert.equal((await described()).seen.filter((seen) => seen.includes('@')).length, 2);
+    assert.deepEqual((await forget(id)).problems, []);
+    const { leftOut } = await load('all.json', JSON.stringify([statement('3', {})]), xapi);
+    assert.ok(leftOut > 0);
+  });
 });
 
 it('rows are recognized in overlapping files, with a different zone and a different mapping', async (t) => {
