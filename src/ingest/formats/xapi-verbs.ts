@@ -6,7 +6,7 @@ import { lookUp } from './format.ts';
 
 /** Verbs by action: the last part of their IRI, in lower case. */
 export const VERBS: Readonly<Record<string, readonly string[]>> = {
-  visited: ['experienced', 'viewed', 'view', 'read', 'launched', 'accessed', 'access'],
+  visited: ['experienced', 'viewed', 'view', 'read', 'launched', 'accessed', 'access', 'navigated'],
   started: ['initialized', 'started', 'start'],
   interacted: ['interacted', 'interact'],
   followed: ['enrolled', 'registered', 'subscribed', 'followed', 'follow', 'joined', 'join'],
@@ -42,6 +42,7 @@ export const VERBS: Readonly<Record<string, readonly string[]>> = {
   suspended: ['suspended'],
   resumed: ['resumed'],
   exited: ['exited'],
+  imported: ['imported'],
 };
 
 /** Users do not perform these. */
