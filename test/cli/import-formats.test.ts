@@ -159,6 +159,7 @@ describe('import of other formats', () => {
       [...asLog, '--mapping', join(logs, 'none.json')],
       /Cannot read the mapping/,
     ],
+    ['a board of a Moodle log', [...asLog, '--board-from', 'grouping'], /--board-from requires --as xapi/],
     ['an unknown format', ['--as', 'blackboard'], /Allowed choices/],
     ['a time zone for xAPI', ['--as', 'xapi', '--time-zone', 'UTC'], /have a time zone\. Leave out/],
   ] as const) {

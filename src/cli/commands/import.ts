@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { AppError } from '../../domain/app-error.ts';
-import { DATE_ORDERS, FORMAT_TITLES } from '../../ingest/formats/choices.ts';
+import { BOARD_SOURCES, DATE_ORDERS, FORMAT_TITLES } from '../../ingest/formats/choices.ts';
 import type { ImportReport } from '../../ingest/import.ts';
 import { defaultBuildBytes } from '../../store/build-memory.ts';
 import { RECORD_KINDS } from '../../store/staging.ts';
@@ -53,6 +53,12 @@ export function addImportCommand(program: Command): void {
     .option(
       '--mapping <file>',
       'JSON file with the meaning of terms of the format, like {"Course viewed": "board.visited"}',
+    )
+    .addOption(
+      new Option(
+        '--board-from <member>',
+        'with --as xapi: what is the board in place of the course; for cmi5 and others whose statements name no course',
+      ).choices(BOARD_SOURCES),
     )
     .option(
       '--from-lrs <url>',

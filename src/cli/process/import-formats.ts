@@ -5,7 +5,12 @@ import { AppError } from '../../domain/app-error.ts';
 import { parseInstant } from '../../domain/instant.ts';
 import { isZone } from '../../domain/zone.ts';
 import type { ExternalFormat } from '../../ingest/external-format.ts';
-import { type DateOrder, FORMAT_TITLES, type FormatName } from '../../ingest/formats/choices.ts';
+import {
+  type BoardSource,
+  type DateOrder,
+  FORMAT_TITLES,
+  type FormatName,
+} from '../../ingest/formats/choices.ts';
 import { RECORD_KINDS, type RecordKind } from '../../store/staging.ts';
 import { type JsonOption, printResult, renderTable } from '../terminal/output.ts';
 
@@ -14,6 +19,7 @@ export interface WrittenBy {
   readonly as?: string;
   readonly timeZone?: string;
   readonly dateOrder?: DateOrder;
+  readonly boardFrom?: BoardSource;
   readonly mapping?: string;
   readonly fromLrs?: string;
   readonly since?: string;
@@ -78,7 +84,7 @@ export function printFormats(options: JsonOption): void {
 
 /** Throws `option-malformed` and `file-unreadable`. */
 export async function readAs(options: WrittenBy): Promise<As> {
-  const { timeZone, dateOrder, mapping, fromLrs } = options;
+  const { timeZone, dateOrder, boardFrom, mapping, fromLrs } = options;
   if (fromLrs !== undefined && (options.as ?? 'xapi') !== 'xapi') {
     throw new AppError(
       'option-malformed',
@@ -88,7 +94,7 @@ export async function readAs(options: WrittenBy): Promise<As> {
   const as = fromLrs === undefined ? options.as : 'xapi';
   const kind = RECORD_KINDS.find((each) => each === as);
   if (as === undefined || kind !== undefined) {
-    refuseWithoutFormat({ 'time-zone': timeZone, 'date-order': dateOrder, mapping });
+    refuseWithoutFormat({ 'time-zone': timeZone, 'date-order': dateOrder, 'board-from': boardFrom, mapping });
     return { as: kind };
   }
   const { FORMATS } = await import('../../ingest/formats/formats.ts');
@@ -100,6 +106,9 @@ export async function readAs(options: WrittenBy): Promise<As> {
       `Times in ${format.name} files have a time zone. Leave out --time-zone and --date-order.`,
     );
   }
+  if (boardFrom !== undefined && format.name !== 'xapi') {
+    throw new AppError('option-malformed', `--board-from requires --as xapi, not ${format.name}.`);
+  }
   if (timeZone !== undefined && !isZone(timeZone)) {
     throw new AppError(
       'option-malformed',
@@ -107,7 +116,7 @@ export async function readAs(options: WrittenBy): Promise<As> {
     );
   }
   const read = mapping === undefined ? undefined : await readMapping(mapping);
-  return { foreign: { format, options: { timeZone, dateOrder, mapping: read } } };
+  return { foreign: { format, options: { timeZone, dateOrder, boardFrom, mapping: read } } };
 }
 
 function refuseWithoutFormat(options: Readonly<Record<string, string | undefined>>): void {

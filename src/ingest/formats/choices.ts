@@ -13,5 +13,9 @@ export const FORMAT_TITLES = {
 
 export type FormatName = keyof typeof FORMAT_TITLES;
 
+/** What can be the board of an xAPI statement in place of its course. */
+export const BOARD_SOURCES = ['registration', 'grouping'] as const;
+export type BoardSource = (typeof BOARD_SOURCES)[number];
+
 export const DATE_ORDERS = ['dmy', 'mdy', 'ymd'] as const;
 export type DateOrder = (typeof DATE_ORDERS)[number];

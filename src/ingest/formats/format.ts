@@ -5,7 +5,7 @@
 import { UNKNOWN_OWNER_EMAIL } from '../../domain/unknown-owner.ts';
 import type { Written } from '../fields/form.ts';
 import { Refusal } from '../fields/refusal.ts';
-import type { DateOrder, FormatName } from './choices.ts';
+import type { BoardSource, DateOrder, FormatName } from './choices.ts';
 
 /** Members of a record as written; in CSV all are texts. */
 export type FormatSource = Written['value'];
@@ -189,6 +189,8 @@ export interface FormatOptions {
   /** Name of an IANA time zone, for sources that give local times. */
   readonly timeZone?: string | undefined;
   readonly dateOrder?: DateOrder | undefined;
+  /** What is the board in place of the course; only for xAPI. */
+  readonly boardFrom?: BoardSource | undefined;
   /**
    * By the words of the source: the event that each represents (`pin.visited`), or its action alone
    * (`visited`), or null for none. Takes precedence over the format's own table.

@@ -58,6 +58,12 @@ export class Surroundings {
     return course && activityOf(course, course === object ? 'object' : CONTEXT_ACTIVITIES);
   }
 
+  /** The first grouping, whatever its type. */
+  get group(): XapiActivity | undefined {
+    const [group] = this.#grouping;
+    return group && activityOf(group, CONTEXT_ACTIVITIES);
+  }
+
   /**
    * The thread that the object is part of: the first parent or grouping that is a discussion. For a
    * comment that names none, its first parent.

@@ -5,6 +5,7 @@
 import { Refusal } from '../fields/refusal.ts';
 import {
   type Derivation,
+  derived,
   detailOf,
   type Format,
   type FormatOptions,
@@ -42,9 +43,11 @@ class Statements implements Translator {
   readonly #mapping: Readonly<Record<string, string | null>>;
   readonly #derivation: Derivation;
   readonly #users: KnownUsers;
+  readonly #boardFrom: FormatOptions['boardFrom'];
 
-  constructor({ mapping = {} }: FormatOptions, derivation: Derivation, users: KnownUsers) {
+  constructor({ mapping = {}, boardFrom }: FormatOptions, derivation: Derivation, users: KnownUsers) {
     this.#users = users;
+    this.#boardFrom = boardFrom;
     this.#mapping = mapping;
     this.#derivation = derivation;
   }
@@ -76,9 +79,14 @@ class Statements implements Translator {
     if (actor === undefined) return { dropped: 'is by a group' };
     const activity = activityOf(object, 'object');
     const around = new Surroundings(record, object);
-    const { course } = around;
+    const course = this.#courseOf(record, around);
     if (course === undefined)
-      return { dropped: 'names neither a course nor anything else that it is part of' };
+      return {
+        dropped:
+          this.#boardFrom === undefined
+            ? 'names neither a course nor anything else that it is part of'
+            : `names no ${this.#boardFrom}`,
+      };
     const thread = around.thread?.iri === course.iri ? undefined : around.thread;
     const subject = thread ?? activity;
     const meaning = this.#meaningOf(verb, subject.iri === course.iri ? 'board' : 'pin', around);
@@ -99,6 +107,16 @@ class Statements implements Translator {
         pin: pinOf(derivation, subject.iri, subject.title, subject.description),
       }),
     };
+  }
+
+  /** What is the board: the course, unless the option `boardFrom` names something else. */
+  #courseOf(record: FormatSource, around: Surroundings): XapiActivity | undefined {
+    if (this.#boardFrom === undefined) return around.course;
+    if (this.#boardFrom === 'grouping') return around.group;
+    const registration = wordOf(contextOf(record)['registration']).toLowerCase();
+    if (registration === '') return undefined;
+    const title = derived(`Registration ${registration}`);
+    return { iri: `urn:uuid:${registration}`, title, description: undefined };
   }
 
   /** Deletes the event of the statement whose id the member contains. */

@@ -162,6 +162,29 @@ describe('a statement', () => {
     }
   });
 
+  it('is on the board that an option names', async (t) => {
+    const registration = '0E4B2E9C-9C1D-4A70-8F57-6A0C3B9D1E01';
+    const unit = { id: 'https://x.example/publisher/unit' };
+    const context = { registration, contextActivities: { parent: [COURSE], grouping: [unit] } };
+    const boards = [
+      [undefined, 'Chemistry'],
+      ['grouping', unit.id],
+      ['registration', `Registration ${registration.toLowerCase()}`],
+    ] as const;
+    for (const [boardFrom, board] of boards) {
+      const statements = [
+        { ...STATEMENT, context },
+        { ...STATEMENT, id: '2', context: {} },
+      ];
+      const { records, report } = await imported(t, statements, { boardFrom });
+      const titles = records
+        .filter(({ kind }) => kind === 'boards')
+        .map(({ record }) => Reflect.get(record, 'title'));
+      assert.deepEqual(titles, [board]);
+      assert.equal(report.translated?.dropped[0]?.count, 1);
+    }
+  });
+
   it('can be in a page of a store, at its own line, and a page can name the next', async (t) => {
     const pages = [
       { statements: [STATEMENT, { ...STATEMENT, id: '2', timestamp: 'x' }], more: '/xapi/statements?p=2' },
