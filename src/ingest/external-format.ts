@@ -338,6 +338,18 @@ function surveyOne(
   }
 }
 
+/**
+ * The translation without users whose id is below 1. Sources write 0 or -1 where no user acted,
+ * or the system did; and 0 is the id of `UNKNOWN_OWNER`.
+ */
+export function withRealUsers(one: Translation): Translation {
+  if ('describes' in one && one.describes === 'users' && one.person.id < 1n)
+    return { dropped: 'describes no user' };
+  if (!('actor' in one)) return one;
+  if (one.actor.id < 1n) return { dropped: 'names no user' };
+  return one.owner === undefined || one.owner.id > 0n ? one : { ...one, owner: undefined };
+}
+
 /** The fields of the event itself. The users, board and pin that it names are separate records. */
 export function fieldsOf({
   id,

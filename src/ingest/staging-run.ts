@@ -4,7 +4,7 @@
  */
 import type { Staged } from '../store/staging.ts';
 import type { Publication } from '../store/store.ts';
-import { fieldsOf, type RecordConversions } from './external-format.ts';
+import { fieldsOf, type RecordConversions, withRealUsers } from './external-format.ts';
 import type { Written } from './fields/form.ts';
 import { Refusal } from './fields/refusal.ts';
 import type { Findings } from './findings.ts';
@@ -169,7 +169,7 @@ function takeTranslated(
   source: Written,
   at: Staged,
 ): void {
-  const made = translator.translate(source.value);
+  const made = translator.translate(source.value).map(withRealUsers);
   const taken: (() => void)[] = [];
   const takeLater: Take = (kind, record) => taken.push(() => take(kind, record));
   translations.things.beginRecord();

@@ -4,6 +4,7 @@
  * policy, that is all of them.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { UNKNOWN_OWNER_EMAIL } from '../../../domain/unknown-owner.ts';
 import { type Policy, readPolicy } from '../../../points/policy.ts';
 import { participationScoreSql } from '../../../points/score-sql.ts';
 import type { AtOnce } from '../../build-memory.ts';
@@ -39,7 +40,7 @@ export async function publishPoints(
   });
   if (wordsCount)
     await fillTemporary(connection, 'judged_pins', 'SELECT DISTINCT pin AS ix FROM judged_events');
-  await connection.run(candidates(wordsCount ? WORDS : NO_WORDS));
+  await connection.run(candidates(wordsCount ? WORDS : NO_WORDS, await findUnknownOwner(connection)));
   await connection.run(REPLACED);
   const awards = { source: 'candidates', key: 'board', size: '1' };
   const portions = await portionsIn(connection, awards, atOnce.candidates);
@@ -95,8 +96,15 @@ const WORDS: Words = {
 
 const NO_WORDS: Words = { ofPins: 'SELECT 0 AS ix, 0 AS words LIMIT 0', ofEvent: 'NULL' };
 
+/** The index of the unknown owner, who earns nothing; -1 if there is none. */
+async function findUnknownOwner(connection: DuckDBConnection): Promise<number> {
+  const found = `SELECT ix FROM users WHERE id = 0 AND email = '${UNKNOWN_OWNER_EMAIL}'`;
+  const [owner] = await runRows(connection, found);
+  return Number(owner?.[0] ?? -1);
+}
+
 /** Possible awards for the judged events. */
-const candidates = ({ ofPins, ofEvent }: Words) => `
+const candidates = ({ ofPins, ofEvent }: Words, unknownOwner: number) => `
   CREATE OR REPLACE TEMP TABLE candidates AS
   WITH governed AS (
     SELECT e.*, coalesce(o.policy, 0) AS policy FROM judged_events e
@@ -119,6 +127,7 @@ const candidates = ({ ofPins, ofEvent }: Words) => `
     JOIN policies l ON l.policy = e.policy
     JOIN policy_rules r ON r.policy = e.policy AND r.type = k.type AND r.action = k.action
       AND (r.from_ms IS NULL OR e.timestamp_ms >= r.from_ms) AND (r.until_ms IS NULL OR e.timestamp_ms < r.until_ms)
+      AND NOT (r.to_owner AND e."owner" = ${unknownOwner})
     LEFT JOIN (${ofPins}) p ON p.ix = e.pin
   )
   -- ASOF JOIN would sort all events in memory.
