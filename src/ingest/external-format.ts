@@ -35,11 +35,21 @@ import { readRecords } from './records/reading.ts';
 export interface ExternalFormat {
   readonly format: Format;
   readonly options: FormatOptions;
+  /** The code page of CSV files, by a name that `TextDecoder` knows; absent: UTF-8. */
+  readonly encoding?: string | undefined;
 }
 
 /** Records that were dropped or altered for the same reason. */
 export interface RecordsByReason {
   readonly reason: string;
+  readonly count: number;
+  /** The first three, as `file:line`. */
+  readonly examples: readonly string[];
+}
+
+/** What was assumed about records, because their file can be read in several ways. */
+export interface AssumptionCount {
+  readonly assumption: string;
   readonly count: number;
   /** The first three, as `file:line`. */
   readonly examples: readonly string[];
@@ -60,6 +70,8 @@ export interface ConvertedRecords {
    * absent if there are none. Counted like `events`.
    */
   readonly unlisted?: Readonly<Record<string, number>>;
+  /** Absent if nothing was assumed. */
+  readonly assumed?: readonly AssumptionCount[];
   /**
    * Number of records that describe users, boards or memberships without an event, by kind; absent
    * if there are none.
@@ -109,6 +121,7 @@ export class RecordConversions {
   readonly #events = new Map<string, number>();
   readonly #dropped = new ReasonCounts();
   readonly #altered = new ReasonCounts();
+  readonly #assumed = new ReasonCounts();
   readonly #unlisted = new Map<string, number>();
   readonly #described = new Map<string, number>();
   readonly #deleted = new Map<string, number>();
@@ -195,6 +208,11 @@ export class RecordConversions {
     this.#dropped.addAll(UNMATCHED, { count, examples });
   }
 
+  /** Counts an assumption about the line at `place`. */
+  assume(assumption: string, place: string): void {
+    this.#assumed.add(assumption, place);
+  }
+
   /** Whether there were records and all were dropped. */
   get isAllDropped(): boolean {
     const used = [this.#events, this.#described, this.#deleted];
@@ -202,11 +220,13 @@ export class RecordConversions {
   }
 
   get report(): ConvertedRecords {
+    const assumed = this.#assumed.sorted.map(({ reason, ...rest }) => ({ assumption: reason, ...rest }));
     return {
       events: descending(this.#events),
       dropped: this.#dropped.sorted,
       ...(this.#altered.size > 0 && { altered: this.#altered.sorted }),
       ...(this.#unlisted.size > 0 && { unlisted: descending(this.#unlisted) }),
+      ...(assumed.length > 0 && { assumed }),
       ...(this.#described.size > 0 && { described: Object.fromEntries(this.#described) }),
       ...(this.#deleted.size > 0 && { deleted: Object.fromEntries(this.#deleted) }),
     };

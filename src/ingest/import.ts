@@ -243,7 +243,9 @@ async function findInputs(options: ImportOptions) {
   const { paths, as, foreign, stdinName, stdinForm: form } = options;
   const { inputs, ...others } = await findBundle(paths, as, foreign?.format, stdinName, options);
   const isTold = (input: Input) => form !== undefined && input.path === undefined;
-  return { inputs: inputs.map((input) => (isTold(input) ? { ...input, form } : input)), ...others };
+  const { encoding } = foreign ?? {};
+  const opened = inputs.map((input) => ({ ...input, encoding, ...(isTold(input) && { form }) }));
+  return { inputs: opened, ...others };
 }
 
 type ImportEnd = Pick<

@@ -15,7 +15,7 @@ import type { Meter } from './progress.ts';
 import { KnownRecords } from './records/known-records.ts';
 import { NestedEvents } from './records/nested-events.ts';
 import { PlainEvents } from './records/plain-events.ts';
-import { readRecords } from './records/reading.ts';
+import { type ReadingOptions, readRecords } from './records/reading.ts';
 import type { Reading } from './records/record-reading.ts';
 import { readRecord, readRecordOrDeletion, type Take, type TakeDeletion } from './records/records.ts';
 import { Stager } from './records/stager.ts';
@@ -107,9 +107,12 @@ async function stageInput(run: StagingRun, file: number, place: Place): Promise<
     run.keepsRaw || kind !== 'events' || translating !== undefined
       ? undefined
       : new NestedEvents(file, writtenOut);
-  const { readParquet } = run;
+  const options: ReadingOptions = {
+    ...{ readParquet: run.readParquet, isLast: true, plainFile, nested },
+    onAssumption: (assumption, line) => run.translations?.assume(assumption, `${name}:${line}`),
+  };
   let records = 0;
-  for await (const readings of readRecords(open, { readParquet, isLast: true, plainFile, nested })) {
+  for await (const readings of readRecords(open, options)) {
     if (readings instanceof PlainEvents) {
       await flush(run, stager);
       if (run.findings.count === 0) await run.publication.stageEvents(readings);

@@ -25,7 +25,16 @@ const SURFACE: Readonly<Record<string, readonly string[]>> = {
   ],
   'corkboard import': [
     ...['--organization', '--as', '--time-zone', '--date-order', '--mapping', '--from-lrs', '--since'],
-    ...['--formats', '--skip-invalid', '--dry-run', '--json', '--cascade', '--replace', '--subfolders'],
+    ...[
+      '--encoding',
+      '--formats',
+      '--skip-invalid',
+      '--dry-run',
+      '--json',
+      '--cascade',
+      '--replace',
+      '--subfolders',
+    ],
   ],
   'corkboard pull': ['--organization', '--key-file', '--key', '--json'],
   'corkboard sync': [

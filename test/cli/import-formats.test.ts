@@ -160,6 +160,9 @@ describe('import of other formats', () => {
       /Cannot read the mapping/,
     ],
     ['a board of a Moodle log', [...asLog, '--board-from', 'grouping'], /--board-from requires --as xapi/],
+    ['an unknown code page', [...asLog, '--encoding', 'cp932'], /no code page cp932\. Use .* like shift_jis/],
+    ['a code page for a bundle', ['--as', 'events', '--encoding', 'gbk'], /--encoding requires a format/],
+    ['a code page for xAPI', ['--as', 'xapi', '--encoding', 'gbk'], /always UTF-8\. Leave out/],
     ['an unknown format', ['--as', 'blackboard'], /Allowed choices/],
     ['a time zone for xAPI', ['--as', 'xapi', '--time-zone', 'UTC'], /have a time zone\. Leave out/],
   ] as const) {

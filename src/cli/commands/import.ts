@@ -61,6 +61,10 @@ export function addImportCommand(program: Command): void {
       ).choices(BOARD_SOURCES),
     )
     .option(
+      '--encoding <name>',
+      'code page of CSV files of other software that are not UTF-8, like shift_jis or windows-1250',
+    )
+    .option(
       '--from-lrs <url>',
       'import the statements of this learning record store instead of files; CORKBOARD_LRS_AUTHORIZATION is sent as the Authorization header',
     )
@@ -113,6 +117,7 @@ export function addImportCommand(program: Command): void {
     'corkboard import ./bundle --organization school --skip-invalid rejects.ndjson',
     'zcat events.csv.gz | corkboard import - --as events --organization school --json',
     'corkboard import logs/ --as moodle-log --time-zone Asia/Muscat --organization school --dry-run',
+    'corkboard import log.csv --as moodle-log --time-zone Asia/Tokyo --encoding shift_jis --organization school',
     'corkboard import roster/ --as oneroster --replace memberships --organization school',
     'corkboard import courses/ --subfolders --as caliper --organization school',
     'corkboard import statements.ndjson.gz --as xapi --mapping verbs.json --organization school',

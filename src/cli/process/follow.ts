@@ -125,6 +125,8 @@ function tell(words: FollowWords, report: ImportReport, place: object, what: str
   if (report.problemCount > 0) remark(renderProblems(report));
   tellOverdue(report.organization, report);
   const { organization, outcome, version, records, rejected, changes, translated } = report;
+  for (const { assumption, count, examples } of translated?.assumed ?? [])
+    remark(`Assumed that ${assumption} (${countOf(count, 'line')}, such as ${renderCell(examples[0]!)}).`);
   if (words.json) {
     const dropped = translated?.dropped.reduce((sum, { count }) => sum + count, 0) ?? 0;
     const added = changes?.events.added ?? 0;

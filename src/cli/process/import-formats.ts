@@ -11,6 +11,7 @@ import {
   FORMAT_TITLES,
   type FormatName,
 } from '../../ingest/formats/choices.ts';
+import { isCodePage } from '../../ingest/input/code-pages.ts';
 import { RECORD_KINDS, type RecordKind } from '../../store/staging.ts';
 import { type JsonOption, printResult, renderTable } from '../terminal/output.ts';
 
@@ -21,6 +22,7 @@ export interface WrittenBy {
   readonly dateOrder?: DateOrder;
   readonly boardFrom?: BoardSource;
   readonly mapping?: string;
+  readonly encoding?: string;
   readonly fromLrs?: string;
   readonly since?: string;
 }
@@ -84,7 +86,7 @@ export function printFormats(options: JsonOption): void {
 
 /** Throws `option-malformed` and `file-unreadable`. */
 export async function readAs(options: WrittenBy): Promise<As> {
-  const { timeZone, dateOrder, boardFrom, mapping, fromLrs } = options;
+  const { timeZone, dateOrder, boardFrom, mapping, encoding, fromLrs } = options;
   if (fromLrs !== undefined && (options.as ?? 'xapi') !== 'xapi') {
     throw new AppError(
       'option-malformed',
@@ -94,7 +96,13 @@ export async function readAs(options: WrittenBy): Promise<As> {
   const as = fromLrs === undefined ? options.as : 'xapi';
   const kind = RECORD_KINDS.find((each) => each === as);
   if (as === undefined || kind !== undefined) {
-    refuseWithoutFormat({ 'time-zone': timeZone, 'date-order': dateOrder, 'board-from': boardFrom, mapping });
+    refuseWithoutFormat({
+      'time-zone': timeZone,
+      'date-order': dateOrder,
+      'board-from': boardFrom,
+      mapping,
+      encoding,
+    });
     return { as: kind };
   }
   const { FORMATS } = await import('../../ingest/formats/formats.ts');
@@ -115,8 +123,21 @@ export async function readAs(options: WrittenBy): Promise<As> {
       `There is no time zone ${timeZone}. Use a name like Europe/Paris.`,
     );
   }
+  checkEncoding(encoding, format);
   const read = mapping === undefined ? undefined : await readMapping(mapping);
-  return { foreign: { format, options: { timeZone, dateOrder, boardFrom, mapping: read } } };
+  return { foreign: { format, options: { timeZone, dateOrder, boardFrom, mapping: read }, encoding } };
+}
+
+function checkEncoding(encoding: string | undefined, { name, forms }: ExternalFormat['format']): void {
+  if (encoding === undefined) return;
+  if (!forms.includes('csv')) {
+    throw new AppError('option-malformed', `Files of ${name} are always UTF-8. Leave out --encoding.`);
+  }
+  if (isCodePage(encoding)) return;
+  throw new AppError(
+    'option-malformed',
+    `There is no code page ${encoding}. Use a name of the web, like shift_jis, gbk, windows-1250, iso-8859-2 or utf-16le.`,
+  );
 }
 
 function refuseWithoutFormat(options: Readonly<Record<string, string | undefined>>): void {

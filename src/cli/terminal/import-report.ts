@@ -79,7 +79,11 @@ function renderTranslated({ translated }: ImportReport): string[] {
     const rows = records.map(({ reason, count, examples }) => [reason, count, examples[0] ?? ''] as const);
     return rows.length > 0 ? [renderTable([`${what} BECAUSE IT`, 'RECORDS', 'EXAMPLE'], rows), ''] : [];
   };
+  const assumed = (translated.assumed ?? []).map(
+    ({ assumption, count, examples }) => [assumption, count, examples[0] ?? ''] as const,
+  );
   return [
+    ...(assumed.length > 0 ? [renderTable(['ASSUMPTION', 'LINES', 'EXAMPLE'], assumed), ''] : []),
     ...(events.length > 0 ? [renderTable(['EVENT', 'RECORDS'], events), ''] : []),
     ...(unlisted.length > 0 ? [renderTable(['WORD IN NO TABLE', 'RECORDS'], unlisted), UNLISTED, ''] : []),
     ...(described.length > 0 ? [renderTable(['DESCRIBED', 'RECORDS'], described), ''] : []),

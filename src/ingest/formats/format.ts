@@ -218,6 +218,8 @@ export interface Format {
   readonly list?: string;
   /** Columns that a CSV file must have. */
   readonly columns?: readonly string[];
+  /** Whether its standard requires UTF-8; otherwise lines of CSV can be in another code page. */
+  readonly isUtf8?: boolean;
   /**
    * Names of the files in a folder that belong to the format; absent: all files of one of its
    * forms.

@@ -59,6 +59,7 @@ const MOST_ROWS = 10_000_000;
 export const oneroster: Format = {
   name: 'oneroster',
   forms: ['csv'],
+  isUtf8: true,
   files: ROSTER_FILES,
   isWhole: true,
   replaceable: [...FILES.keys()],

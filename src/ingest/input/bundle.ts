@@ -31,6 +31,8 @@ export interface Input {
   readonly kind: RecordKind;
   /** The format of other software, whose records become events; absent for a file of a bundle. */
   readonly foreign?: ForeignFormat | undefined;
+  /** The code page of CSV; absent: UTF-8. */
+  readonly encoding?: string | undefined;
   /** Absent if the name does not show the form and the first bytes must be read. */
   readonly form: InputForm | undefined;
   /** Size of the file; absent if it is not a regular file. */

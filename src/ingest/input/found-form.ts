@@ -8,6 +8,7 @@ import { partsOf } from '../fields/json-shape.ts';
 import { Damage } from '../fields/refusal.ts';
 import type { Compression, Input, InputForm } from './bundle.ts';
 import type { Source } from './bytes.ts';
+import { toUtf8 } from './code-pages.ts';
 import { unpack } from './decompression.ts';
 import { LONGEST_RECORD_BYTES, withoutMark } from './lines.ts';
 
@@ -25,7 +26,9 @@ export async function findForm(input: Input, source: Source): Promise<InputForm>
   if (form.format === 'json')
     return (await unharmed(isLines(bytes()))) ? { ...form, format: 'ndjson' } : form;
   if (form.format !== 'csv') return form;
-  return (await unharmed(endsAtReturns(bytes()))) ? { ...form, endsAtReturns: true } : form;
+  const { encoding } = input;
+  const text = encoding === undefined ? bytes() : toUtf8(bytes(), encoding);
+  return (await unharmed(endsAtReturns(text))) ? { ...form, endsAtReturns: true } : form;
 }
 
 /** The format of an input that begins neither like JSON nor like Parquet. */

@@ -4,7 +4,14 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { Damage } from '../fields/refusal.ts';
-import { KEPT_OF_OVERLONG, type Line, LONGEST_RECORD_BYTES, TOO_LONG, withoutMark } from './lines.ts';
+import {
+  KEPT_OF_OVERLONG,
+  type Line,
+  LONGEST_RECORD_BYTES,
+  NOT_UTF8,
+  TOO_LONG,
+  withoutMark,
+} from './lines.ts';
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -156,6 +163,6 @@ function makeElement(bytes: Buffer, line: number, length: number): Line {
   const text = bytes.toString('utf8').trim();
   if (length > LONGEST_RECORD_BYTES)
     return { line, text: text.slice(0, KEPT_OF_OVERLONG), problem: TOO_LONG };
-  if (!isUtf8(bytes)) return { line, text, problem: 'is not UTF-8; save the file as UTF-8' };
+  if (!isUtf8(bytes)) return { line, text, problem: NOT_UTF8 };
   return { line, text };
 }

@@ -17,9 +17,7 @@ export interface Line {
 /** Maximum length of a line, and of a record, in bytes. */
 export const LONGEST_RECORD_BYTES = 16 * 1024 * 1024;
 export const TOO_LONG = 'is longer than 16 MiB';
-
-/** The encoding of files from spreadsheets and older systems in Western languages. */
-const WINDOWS_1252 = new TextDecoder('windows-1252');
+export const NOT_UTF8 = 'is not UTF-8; save the file as UTF-8';
 
 export const LINE_FEED = 10;
 export const RETURN = 13;
@@ -91,21 +89,23 @@ export async function* readBlocks(
   if (restLength > 0) yield { bytes: Buffer.concat(rest), isOverlong };
 }
 
-/**
- * The lines of a block; `firstLine` is the number of the first. With `isForeign`, lines that are
- * not UTF-8 are read as Windows-1252.
- */
+/** Reads a line that is not UTF-8; `line` is its number. */
+export type ReadOther = (bytes: Buffer, line: number) => Pick<Line, 'text' | 'problem'>;
+
+const refuseOther: ReadOther = (bytes) => ({ text: bytes.toString(), problem: NOT_UTF8 });
+
+/** The lines of a block; `firstLine` is the number of the first. */
 export function cutLines(
   { bytes, isOverlong }: LineBlock,
   firstLine: number,
-  isForeign = false,
+  readOther: ReadOther = refuseOther,
   lineEnd: LineEnd = LINE_FEED,
 ): Line[] {
   const isClean = isUtf8(bytes) && !bytes.includes(0);
   const texts = bytes.toString('utf8').split(String.fromCharCode(lineEnd));
   const lines: Line[] = new Array(texts.length);
   for (let at = 0; at < texts.length; at += 1) lines[at] = { line: firstLine + at, text: texts[at] ?? '' };
-  if (!isClean) markUncleanLines(bytes, lines, isForeign, lineEnd);
+  if (!isClean) markUncleanLines(bytes, lines, readOther, lineEnd);
   if (isOverlong && lines[0] !== undefined) {
     lines[0] = { line: firstLine, text: lines[0].text.slice(0, KEPT_OF_OVERLONG), problem: TOO_LONG };
   }
@@ -113,16 +113,14 @@ export function cutLines(
 }
 
 /** Marks the lines that are not UTF-8, or contain NUL, in a block that has such lines. */
-function markUncleanLines(block: Buffer, lines: Line[], isForeign: boolean, lineEnd: LineEnd): void {
+function markUncleanLines(block: Buffer, lines: Line[], readOther: ReadOther, lineEnd: LineEnd): void {
   let from = 0;
   for (const [at, { line, text }] of lines.entries()) {
     const end = block.indexOf(lineEnd, from);
     const piece = block.subarray(from, end === -1 ? block.length : end);
     from += piece.length + 1;
     if (piece.includes(0)) lines[at] = { line, text, problem: 'must not contain a NUL character' };
-    else if (isUtf8(piece)) continue;
-    else if (isForeign) lines[at] = { line, text: WINDOWS_1252.decode(piece) };
-    else lines[at] = { line, text, problem: 'is not UTF-8; save the file as UTF-8' };
+    else if (!isUtf8(piece)) lines[at] = { line, ...readOther(piece, line) };
   }
 }
 

@@ -7,10 +7,11 @@ import { checkHeader, checkLineEnds, type Written } from '../fields/form.ts';
 import { Damage, Refusal } from '../fields/refusal.ts';
 import type { Format } from '../formats/format.ts';
 import type { Input } from '../input/bundle.ts';
+import { checkDecoded, decodeWindows1252, toUtf8 } from '../input/code-pages.ts';
 import { RowCutter } from '../input/csv.ts';
 import { unpack } from '../input/decompression.ts';
 import { asArray, readElements } from '../input/json-array.ts';
-import { cutLines, LINE_FEED, type LineEnd, RETURN, readBlocks } from '../input/lines.ts';
+import { cutLines, LINE_FEED, type LineEnd, RETURN, type ReadOther, readBlocks } from '../input/lines.ts';
 import type { OpenInput } from '../input/open-input.ts';
 import { type ReadParquet, readParquetInput } from '../input/parquet-input.ts';
 import { readJsonLines } from './json-lines.ts';
@@ -30,7 +31,13 @@ export interface ReadingOptions {
   readonly plainFile?: number | undefined;
   /** Recognizes nested events whose objects are unchanged since earlier events. */
   readonly nested?: NestedEvents | undefined;
+  /** Receives what is assumed about a line that can be read in several ways. */
+  readonly onAssumption?: OnAssumption | undefined;
 }
+
+type OnAssumption = (assumption: string, line: number) => void;
+
+const NOT_UTF8 = 'lines that are not UTF-8 are Windows-1252; otherwise give --encoding';
 
 /**
  * The records of the input in order, many at a time. Throws `file-unreadable` when the file cannot
@@ -65,14 +72,15 @@ async function* divide(
   }
 }
 
-async function* readForm(open: OpenInput, { readParquet, isLast, plainFile, nested }: ReadingOptions) {
+async function* readForm(open: OpenInput, options: ReadingOptions) {
+  const { readParquet, isLast, nested } = options;
   const { input, form, source } = open;
   if (form.format === 'parquet') {
     for await (const rows of readParquetInput(open, isLast, readParquet)) yield rows.map(readJson);
     return;
   }
   const bytes = unpack(source.read(isLast), form.compression);
-  if (form.format === 'csv') yield* readCsv(bytes, open, plainFile);
+  if (form.format === 'csv') yield* readCsv(bytes, open, options);
   else if (form.format === 'xml') {
     const { readRows } = await import('./xml-rows.ts');
     yield* readRows(bytes);
@@ -85,13 +93,16 @@ async function* readForm(open: OpenInput, { readParquet, isLast, plainFile, nest
 async function* readCsv(
   bytes: AsyncIterable<Buffer>,
   { input, form }: OpenInput,
-  plainFile: number | undefined,
+  { plainFile, onAssumption = () => {} }: ReadingOptions,
 ): AsyncGenerator<readonly Reading[] | PlainEvents> {
   const lineEnd = form.endsAtReturns === true ? RETURN : LINE_FEED;
+  const { encoding } = input;
   const table = new InputTable(input, lineEnd);
+  const readOther = readerOfOther(input, onAssumption);
   let line = 1;
   try {
-    for await (const block of readBlocks(bytes, lineEnd)) {
+    const text = encoding === undefined ? bytes : toUtf8(bytes, encoding);
+    for await (const block of readBlocks(text, lineEnd)) {
       let place = 0;
       const plain = block.isOverlong || plainFile === undefined ? undefined : table.plainEvents(plainFile);
       while (plain !== undefined) {
@@ -103,14 +114,9 @@ async function* readCsv(
       }
       if (place > block.bytes.length) continue;
       yield* table.takePlain();
-      const lines = cutLines(
-        { ...block, bytes: block.bytes.subarray(place) },
-        line,
-        input.foreign !== undefined,
-        lineEnd,
-      );
+      const lines = cutLines({ ...block, bytes: block.bytes.subarray(place) }, line, readOther, lineEnd);
       line += lines.length;
-      for (const one of lines) table.cutter.add(one);
+      for (const one of lines) table.cutter.add(encoding === undefined ? one : checkDecoded(one, encoding));
       yield table.take();
       if (table.isRefused) return;
     }
@@ -123,6 +129,19 @@ async function* readCsv(
   table.cutter.end();
   yield table.take();
   if (!table.hasHeader) throw new Damage('the file has no header');
+}
+
+/** How lines that are not UTF-8 are read. */
+function readerOfOther({ foreign }: Input, onAssumption: OnAssumption): ReadOther {
+  if (foreign === undefined || foreign.isUtf8 === true) {
+    const problem = 'is not UTF-8; save the file as UTF-8, which Excel calls "CSV UTF-8"';
+    return (bytes) => ({ text: bytes.toString(), problem });
+  }
+  return (bytes, line) => {
+    const decoded = decodeWindows1252(bytes);
+    if (decoded.problem === undefined) onAssumption(NOT_UTF8, line);
+    return decoded;
+  };
 }
 
 /** The state of reading a CSV file: the header, once it is read, and the rows below it. */

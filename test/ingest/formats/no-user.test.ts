@@ -127,7 +127,12 @@ it('the unknown owner has no points, and is in no gradebook and no ranking', asy
   const dataset = (await store.openDataset('school')) ?? assert.fail('nothing was published');
   try {
     const board = (await dataset.findBoard(FULL_SCOPE, { by: 'id', value: 8n })) ?? assert.fail('no board');
-    const { users } = await readGradedUsers(dataset, { scope: FULL_SCOPE, range: {}, board });
+    const { users } = await readGradedUsers(dataset, {
+      scope: FULL_SCOPE,
+      range: {},
+      board,
+      gradebook: 'generic',
+    });
     assert.deepEqual(
       [...users].map(({ id, totalPoints }) => [id, totalPoints]),
       [[21n, 5]],
