@@ -51,6 +51,19 @@ describe('import of other formats', () => {
     assert.match(stdout, /^Published as version/m);
   });
 
+  it('says what it assumed of a log, and reads it otherwise with --encoding', async () => {
+    const log = join(folder, 'log.csv');
+    const header = 'Zeit,Name,Betroffen,Kontext,Komponente,Ereignis,Beschreibung,Herkunft,IP';
+    const row = `"13/10/21, 12:39",Ada,-,Kurs: Caf\xe9,X,Kurs angezeigt,The user with id '4' viewed the course with id '9'.,web,`;
+    writeFileSync(log, `${header}\n${row}\n`, 'latin1');
+    const { stdout } = await run(['import', log, ...asLog, ...into('other'), '--dry-run']);
+    assert.match(stdout, /^the columns under a header that is not English .* 1 +\S+log\.csv:1$/m);
+    assert.match(stdout, /^lines that are not UTF-8 are Windows-1252; otherwise give --encoding +1 +\S+:2$/m);
+    const named = ['--encoding', 'iso-8859-2', '--dry-run'];
+    const { translated } = await runJson(['import', log, ...asLog, ...named, ...into('other')]);
+    assert.equal(translated.assumed.length, 1);
+  });
+
   it('reports the same with --json, and applies a mapping', async () => {
     const options = [...asLog, '--mapping', mapping, '--dry-run'];
     const report = await runJson(['import', logs, ...options, ...into('mapped')]);
@@ -61,7 +74,7 @@ describe('import of other formats', () => {
   it('is refused when every record is dropped, even with --skip-invalid, and says so', async () => {
     const grades = join(folder, 'grades.csv');
     const head = 'Time,User full name,Event context,Event name,Description\n';
-    const row = `"13/10/21, 12:37",Ada,Course: Chemistry,Grades viewed,The user with id '4' viewed the course with id '9'.\n`;
+    const row = `"13/10/21, 12:37",Ada,Course: Chemistry,Grades viewed,The user with id '4' viewed the grades of the course with id '9'.\n`;
     writeFileSync(grades, head + row + row);
     const rejects = join(folder, 'rejects.ndjson');
     for (const more of [[], ['--dry-run'], ['--skip-invalid', rejects]]) {

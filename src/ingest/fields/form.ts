@@ -155,10 +155,7 @@ function fill(
 /** Checks the header of a CSV file. Throws `Refusal` when no record below it could be valid. */
 export function checkHeader(kind: RecordKind, header: readonly string[]): void {
   const { slots, required } = FORMS[kind];
-  if (header.length === 1 && /[;\t|]/.test(header[0] ?? '')) {
-    throw new Refusal('', 'the cells of the header must be separated by commas');
-  }
-  checkLineEnds(header);
+  checkSeparators(header);
   const seen = new Set<string>();
   for (const name of header) {
     if (seen.has(name)) throw new Refusal(name, 'is twice in the header');
@@ -171,9 +168,13 @@ export function checkHeader(kind: RecordKind, header: readonly string[]): void {
 }
 
 /**
- * Throws `Refusal` when the row contains a carriage return: the line ends of the file are mixed.
+ * Throws `Refusal` when the cells have a separator other than a comma, or the row contains a
+ * carriage return: the line ends of the file are mixed.
  */
-export function checkLineEnds(header: readonly string[]): void {
+export function checkSeparators(header: readonly string[]): void {
+  if (header.length === 1 && /[;\t|]/.test(header[0] ?? '')) {
+    throw new Refusal('', 'the cells of the header must be separated by commas');
+  }
   if (header.some((name) => name.includes('\r'))) throw new Refusal('', 'lines must end with LF or CRLF');
 }
 

@@ -221,6 +221,11 @@ export interface Format {
   /** Whether its standard requires UTF-8; otherwise lines of CSV can be in another code page. */
   readonly isUtf8?: boolean;
   /**
+   * All columns in their order, if the source writes their names in the language of its user. They
+   * can be behind a column of any name.
+   */
+  readonly layout?: readonly string[];
+  /**
    * Names of the files in a folder that belong to the format; absent: all files of one of its
    * forms.
    */

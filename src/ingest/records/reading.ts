@@ -3,7 +3,7 @@
  * record becomes a refusal at its line. Damage that ends the reading becomes the last refusal.
  */
 
-import { checkHeader, checkLineEnds, type Written } from '../fields/form.ts';
+import { checkHeader, checkSeparators, type Written } from '../fields/form.ts';
 import { Damage, Refusal } from '../fields/refusal.ts';
 import type { Format } from '../formats/format.ts';
 import type { Input } from '../input/bundle.ts';
@@ -37,6 +37,7 @@ export interface ReadingOptions {
 
 type OnAssumption = (assumption: string, line: number) => void;
 
+const NOT_ENGLISH = 'the columns under a header that is not English are in their usual order';
 const NOT_UTF8 = 'lines that are not UTF-8 are Windows-1252; otherwise give --encoding';
 
 /**
@@ -97,7 +98,7 @@ async function* readCsv(
 ): AsyncGenerator<readonly Reading[] | PlainEvents> {
   const lineEnd = form.endsAtReturns === true ? RETURN : LINE_FEED;
   const { encoding } = input;
-  const table = new InputTable(input, lineEnd);
+  const table = new InputTable(input, lineEnd, onAssumption);
   const readOther = readerOfOther(input, onAssumption);
   let line = 1;
   try {
@@ -151,13 +152,15 @@ class InputTable {
   isRefused = false;
   readonly #input: Input;
   readonly #lineEnd: LineEnd;
+  readonly #onAssumption: OnAssumption;
   #header: readonly string[] | undefined;
   #plainEvents: PlainEvents | undefined;
 
-  constructor(input: Input, lineEnd: LineEnd) {
+  constructor(input: Input, lineEnd: LineEnd, onAssumption: OnAssumption) {
     this.cutter = new RowCutter(lineEnd === RETURN ? '\r' : '\n');
     this.#input = input;
     this.#lineEnd = lineEnd;
+    this.#onAssumption = onAssumption;
   }
 
   get hasHeader(): boolean {
@@ -193,31 +196,44 @@ class InputTable {
         continue;
       }
       this.#header = cells;
-      const refusal = refusalOfHeader(this.#input, cells);
-      if (refusal === undefined) continue;
-      this.isRefused = true;
-      return [refused(line, undefined, refusal)];
+      try {
+        this.#header = readHeader(this.#input, cells);
+        if (this.#header !== cells) this.#onAssumption(NOT_ENGLISH, line);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        this.isRefused = true;
+        return [refused(line, undefined, error)];
+      }
     }
     return readings;
   }
 }
 
-function refusalOfHeader(input: Input, header: readonly string[]): Refusal | undefined {
-  try {
-    if (input.foreign === undefined) checkHeader(input.kind, header);
-    else checkForeignHeader(input.foreign, header);
-    return undefined;
-  } catch (error) {
-    if (error instanceof Refusal) return error;
-    throw error;
-  }
+/** The names of the columns. Throws `Refusal` when no record below them can be valid. */
+function readHeader({ kind, foreign }: Input, header: readonly string[]): readonly string[] {
+  if (foreign !== undefined) return readForeignHeader(foreign, header);
+  checkHeader(kind, header);
+  return header;
 }
 
-function checkForeignHeader({ name, columns }: Format, header: readonly string[]): void {
-  checkLineEnds(header);
+function readForeignHeader({ name, columns, layout }: Format, header: readonly string[]): readonly string[] {
+  checkSeparators(header);
   const missing = columns?.find((column) => !header.includes(column));
-  if (missing !== undefined)
-    throw new Refusal(missing, `is not in the header, so the file is not a ${name} file`);
+  if (missing === undefined) return header;
+  if (layout === undefined) {
+    throw new Refusal(
+      missing,
+      `is not in the header; files of ${name} have the columns ${columns?.join(', ')}`,
+    );
+  }
+  const first = header.length - layout.length;
+  // English names must be in their places: otherwise somebody has arranged the columns.
+  const isArranged = header.some((cell, at) => layout.includes(cell) && layout[at - first] !== cell);
+  if ((first === 0 || first === 1) && !isArranged) return [...header.slice(0, first), ...layout];
+  throw new Refusal(
+    missing,
+    `is not in the header; files of ${name} have the columns ${layout.join(', ')}, in this order if they have names in another language`,
+  );
 }
 
 function writtenCells(header: readonly string[], cells: readonly string[]): Written {

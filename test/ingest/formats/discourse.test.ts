@@ -196,7 +196,7 @@ describe('documents of Discourse', () => {
         '3 post_stream.posts: must be a list of objects',
         '4 : is not a topic, a post, categories, user',
         '5 user_actions.0.acting_user_id: is required',
-        '1 id: is not in the header, so the file is not',
+        '1 id: is not in the header; files of discourse',
       ],
     );
   });
