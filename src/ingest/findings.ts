@@ -9,12 +9,15 @@ import { AppError } from '../domain/app-error.ts';
 import { escapeLineEnds } from '../domain/json-text.ts';
 import { shortened } from '../domain/shortened-text.ts';
 import type { StagedProblem } from '../store/staging.ts';
+import { decodePlace } from './records/record-place.ts';
 
 /** An invalid record, or, with line 0, an invalid file. Texts of the file are shortened. */
 export interface ReportedProblem {
   /** The name of the file as the user gave it. */
   readonly file: string;
   readonly line: number;
+  /** Position in the array of a JSON file, from 1, if several records begin on the line. */
+  readonly index?: number | undefined;
   /** The field as written in the file; empty when the whole record is invalid. */
   readonly field: string;
   readonly reason: string;
@@ -59,8 +62,10 @@ export class Findings {
   }
 
   add({ file, line: place, field, reason, raw }: StagedProblem): void {
-    const line = place === 0 ? 0 : this.#linesBefore + place;
-    const written = { file: this.#names[file] ?? '', line, field, reason };
+    const { line: ownLine, index } = decodePlace(place);
+    const line = ownLine === 0 ? 0 : this.#linesBefore + ownLine;
+    const where = { file: this.#names[file] ?? '', line, ...(index !== undefined && { index }) };
+    const written = { ...where, field, reason };
     const problem = { ...written, field: shortened(field), reason: shortened(reason, LONGEST_REASON) };
     this.count += 1;
     this.#report(problem);

@@ -16,6 +16,7 @@ import { KnownRecords } from './records/known-records.ts';
 import { NestedEvents } from './records/nested-events.ts';
 import { PlainEvents } from './records/plain-events.ts';
 import { type ReadingOptions, readRecords } from './records/reading.ts';
+import { decodePlace, encodePlace, renderPlace } from './records/record-place.ts';
 import type { Reading } from './records/record-reading.ts';
 import { readRecord, readRecordOrDeletion, type Take, type TakeDeletion } from './records/records.ts';
 import { Stager } from './records/stager.ts';
@@ -109,7 +110,7 @@ async function stageInput(run: StagingRun, file: number, place: Place): Promise<
       : new NestedEvents(file, writtenOut);
   const options: ReadingOptions = {
     ...{ readParquet: run.readParquet, isLast: true, plainFile, nested },
-    onAssumption: (assumption, line) => run.translations?.assume(assumption, `${name}:${line}`),
+    onAssumption: (assumption, line) => run.translations?.assume(assumption, renderPlace(name, { line })),
   };
   let records = 0;
   for await (const readings of readRecords(open, options)) {
@@ -148,7 +149,7 @@ function checkReading(
     return;
   }
   const { kind } = open.input;
-  const { line } = reading;
+  const line = encodePlace(reading);
   try {
     const written = reading.read();
     const at: Staged = run.keepsRaw ? { file, line, raw: reading.raw } : { file, line };
@@ -191,7 +192,7 @@ function takeTranslated(
     readRecord('events', { value: fieldsOf(one), isCells: false }, at, organizationId, takeLater);
   }
   for (const takeOne of taken) takeOne();
-  translations.count(made, `${open.input.name}:${at.line}`);
+  translations.count(made, renderPlace(open.input.name, decodePlace(at.line)));
 }
 
 /** Records that are unchanged since an earlier event are not staged again. */

@@ -6,7 +6,10 @@
 export interface Staged {
   /** Index of the input file, from 0, in the order in which files were announced. */
   readonly file: number;
-  /** First line of the record in its file, from 1. In a Parquet file: the row. */
+  /**
+   * First line of the record in its file, from 1. In a Parquet file: the row. Negative: a place
+   * that only the import understands.
+   */
   readonly line: number;
   /**
    * The record as it was read, for the file of rejected records; only kept with `--skip-invalid`.

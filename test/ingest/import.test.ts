@@ -7,6 +7,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { Findings, type ReportedProblem } from '../../src/ingest/findings.ts';
 import { importBundle } from '../../src/ingest/import.ts';
 import type { ImportProgress } from '../../src/ingest/progress.ts';
+import { decodePlace, renderPlace } from '../../src/ingest/records/record-place.ts';
 import {
   BOARDS,
   EVENTS,
@@ -28,8 +29,10 @@ test('a bundle is staged in the order in which its records refer to each other',
     'notes.txt': 'nothing',
   });
   assert.deepEqual(
-    store.published.map(({ kind, record }) => `${kind} ${record.file}:${record.line}`),
-    ['users 0:2', 'users 0:3', 'boards 1:1', 'boards 1:3', 'events 2:1', 'events 2:1'],
+    store.published.map(
+      ({ kind, record: { file, line } }) => `${kind} ${renderPlace(`${file}`, decodePlace(line))}`,
+    ),
+    ['users 0:2', 'users 0:3', 'boards 1:1', 'boards 1:3', 'events 2:1[1]', 'events 2:1[2]'],
   );
   assert.equal(report.outcome, 'published');
   assert.equal(report.version, 'recorded');

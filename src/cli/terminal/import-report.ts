@@ -2,6 +2,7 @@
 
 import type { RecordsByReason } from '../../ingest/external-format.ts';
 import type { ImportReport } from '../../ingest/import.ts';
+import { renderPlace } from '../../ingest/records/record-place.ts';
 import { RECORD_KINDS } from '../../store/staging.ts';
 import { renderCell, renderTable } from './output.ts';
 
@@ -108,8 +109,8 @@ function renderOutcome(report: ImportReport): string {
 
 /** The first findings, one per line, and the number of further findings. */
 export function renderProblems(report: ImportReport): string {
-  const lines = report.problems.map(({ file, line, field, reason }) =>
-    [line > 0 ? `${file}:${line}` : file, field, reason]
+  const lines = report.problems.map(({ file, field, reason, ...place }) =>
+    [renderPlace(file, place), field, reason]
       .filter((part) => part !== '')
       .map(renderCell)
       .join(': '),

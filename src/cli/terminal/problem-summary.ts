@@ -1,5 +1,6 @@
 /** The findings of an import of many files, summed up by their kind (decision 30). */
 import type { ReportedProblem } from '../../ingest/findings.ts';
+import { renderPlace } from '../../ingest/records/record-place.ts';
 import { countOf, renderTable } from './output.ts';
 
 /** Findings in more files than this are summed up. */
@@ -28,13 +29,13 @@ export class ProblemSummary {
   readonly #files = new Set<string>();
 
   add(problem: ReportedProblem): void {
-    const { file, line } = problem;
+    const { file } = problem;
     this.#files.add(file);
     const { field, reason } = this.#kindOf(problem);
     const name = `${field}\n${reason}`;
     const kind = this.#kinds.get(name);
     if (kind === undefined) {
-      const example = line > 0 ? `${file}:${line}` : file;
+      const example = renderPlace(file, problem);
       // Copies, because slices would keep the long texts in memory.
       const texts = structuredClone({ field, reason });
       this.#kinds.set(structuredClone(name), { ...texts, count: 1, files: new Set([file]), example });

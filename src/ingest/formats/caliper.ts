@@ -71,7 +71,7 @@ class Envelopes implements Translator {
     checkContext(record['dataVersion'], 'dataVersion');
     const { data } = record;
     if (!Array.isArray(data)) throw new Refusal('data', 'must be a list');
-    return this.#translateAll(data, (place) => `data.${place}.`);
+    return this.#translateAll(data, (place) => `data[${place + 1}].`);
   }
 
   #translateAll(data: readonly unknown[], before: (place: number) => string): readonly Translation[] {
@@ -79,7 +79,7 @@ class Envelopes implements Translator {
     return data.map((one, place) => {
       if (isDescription(one)) return this.#translateEntity(one);
       if (isObject(one)) return this.#translateEvent(one, before(place), entities);
-      throw new Refusal(`data.${place}`, 'must be an object');
+      throw new Refusal(`data[${place + 1}]`, 'must be an object');
     });
   }
 

@@ -150,12 +150,12 @@ class Documents implements Translator {
     if (isPost(record)) return this.#translateSinglePost(record, '');
     if ('latest_posts' in record) {
       return singlePostsOf(record).flatMap((post, place) =>
-        this.#translateSinglePost(post, `latest_posts.${place}.`),
+        this.#translateSinglePost(post, `latest_posts[${place + 1}].`),
       );
     }
     if ('user_actions' in record) {
       return actionsOf(record).map((action, place) =>
-        this.#translateAction(action, `user_actions.${place}.`),
+        this.#translateAction(action, `user_actions[${place + 1}].`),
       );
     }
     // Newer versions of Discourse add categories to other documents, so these are checked first.
@@ -177,7 +177,7 @@ class Documents implements Translator {
     const id = idOf(record, 'id');
     const posts = postsOf(record);
     const translated = posts.flatMap((post, place) =>
-      this.#translatePost(id, post, `post_stream.posts.${place}.`),
+      this.#translatePost(id, post, `post_stream.posts[${place + 1}].`),
     );
     const { stream } = memberOf(record, 'post_stream');
     const listed: readonly unknown[] = Array.isArray(stream) ? stream : [];

@@ -31,11 +31,17 @@ export async function* readElements(bytes: AsyncIterable<Buffer>): AsyncGenerato
 }
 
 async function* cut(bytes: AsyncIterable<Buffer>, cutter: ElementCutter): AsyncGenerator<readonly Line[]> {
-  for await (const chunk of withoutMark(bytes)) {
-    const failure = cutter.add(chunk);
-    yield cutter.take();
-    if (failure !== undefined) throw new Damage(failure);
+  try {
+    for await (const chunk of withoutMark(bytes)) {
+      const failure = cutter.add(chunk);
+      yield cutter.take();
+      if (failure !== undefined) throw new Damage(failure);
+    }
+  } catch (error) {
+    yield cutter.takeLast();
+    throw error;
   }
+  yield cutter.takeLast();
   if (!cutter.isClosed) throw new Damage(`the JSON ${cutter.what} is not closed; the file may be cut short`);
 }
 
@@ -68,6 +74,10 @@ class ElementCutter {
   readonly #opening: number;
   readonly #closing: number;
   #elements: Line[] = [];
+  /** The latest element, until it is known whether the next one begins on the same line. */
+  #latest: Line | undefined;
+  /** Number of elements so far. */
+  #count = 0;
   #line = 1;
   /** 0 outside the array or object, 1 directly inside it, more inside a nested one. */
   #depth = 0;
@@ -91,10 +101,17 @@ class ElementCutter {
     return this.#opening === OPENING_BRACKET ? 'array' : 'object';
   }
 
+  /** The elements since the last call, without the latest one. */
   take(): readonly Line[] {
     const elements = this.#elements;
     this.#elements = [];
     return elements;
+  }
+
+  takeLast(): readonly Line[] {
+    if (this.#latest !== undefined) this.#elements.push(this.#latest);
+    this.#latest = undefined;
+    return this.take();
   }
 
   /** Reads the next bytes. Returns the reason if the rest of the file cannot be read. */
@@ -131,6 +148,14 @@ class ElementCutter {
     return undefined;
   }
 
+  #push(element: Line): void {
+    const latest = this.#latest;
+    const isShared = latest?.line === element.line;
+    if (latest !== undefined) this.#elements.push(isShared ? { ...latest, index: this.#count } : latest);
+    this.#count += 1;
+    this.#latest = isShared ? { ...element, index: this.#count } : element;
+  }
+
   #keep(piece: Buffer): void {
     this.#length += piece.length;
     // The remaining bytes of an element that is too long are not kept.
@@ -139,14 +164,10 @@ class ElementCutter {
 
   #finish(piece: Buffer, isLast: boolean): void {
     this.#keep(piece);
-    if (this.#begins > 0)
-      this.#elements.push(makeElement(Buffer.concat(this.#pieces), this.#begins, this.#length));
+    if (this.#begins > 0) this.#push(makeElement(Buffer.concat(this.#pieces), this.#begins, this.#length));
     else if (!isLast || !this.#isFirst) {
-      this.#elements.push({
-        line: this.#line,
-        text: '',
-        problem: `an element of the ${this.what} is missing here`,
-      });
+      const problem = `an element of the ${this.what} is missing here`;
+      this.#push({ line: this.#line, text: '', problem });
     }
     this.#isFirst = false;
     this.#pieces = [];

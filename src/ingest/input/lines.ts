@@ -8,6 +8,8 @@ import { Damage } from '../fields/refusal.ts';
 export interface Line {
   /** Line number, from 1. */
   readonly line: number;
+  /** Position in its array, from 1, if another element begins on the same line. */
+  readonly index?: number;
   /** The text without its line end. A carriage return before a line feed is kept. */
   readonly text: string;
   /** Why the line is refused. */

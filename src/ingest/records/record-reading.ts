@@ -9,6 +9,8 @@ import type { Line } from '../input/lines.ts';
 export interface Reading {
   /** First line of the record, from 1; 0 for the whole file. */
   readonly line: number;
+  /** Position in an array, from 1, if several records begin on the line. */
+  readonly index?: number | undefined;
   /**
    * Approximate length of the record in characters; absent if the input, not a record, is refused.
    */
@@ -22,10 +24,11 @@ export interface Reading {
 }
 
 /** The record in the JSON text of a line. */
-export function readJson({ line, text, problem }: Line): Reading {
-  if (problem !== undefined) return refused(line, text, new Refusal('', problem));
+export function readJson({ line, index, text, problem }: Line): Reading {
+  if (problem !== undefined) return { ...refused(line, text, new Refusal('', problem)), index };
   return {
     line,
+    index,
     length: text.length,
     raw: text,
     read: () => ({ value: readObject(text), isCells: false }),

@@ -74,7 +74,7 @@ export class Stager {
   /** Columns are staged first, so events behind one that does not fit are kept with it. */
   #fitsColumns({ raw, line, body }: EventRecord): boolean {
     const isFirst = this.#batches.events.length === 0;
-    return isFirst && raw === undefined && body === undefined && line <= LAST_LINE;
+    return isFirst && raw === undefined && body === undefined && line >= 0 && line <= LAST_LINE;
   }
 
   async #stage<K extends RecordKind>(kind: K): Promise<void> {

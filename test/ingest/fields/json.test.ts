@@ -108,8 +108,8 @@ test('the elements of an array are found with their lines, in chunks of any size
   for (let pieceBytes = 1; pieceBytes < content.length; pieceBytes += 1) {
     assert.deepEqual(await elementsOf(content, pieceBytes), [
       { line: 2, text: '{"a": "],\\"{"}' },
-      { line: 4, text: '1' },
-      { line: 4, text: '"x,y"' },
+      { line: 4, index: 2, text: '1' },
+      { line: 4, index: 3, text: '"x,y"' },
       { line: 5, text: '[2, [3]]' },
     ]);
   }

@@ -173,8 +173,8 @@ describe('envelopes of Caliper', () => {
     assert.deepEqual(
       report.problems.map(({ line, field }) => `${line} ${field}`),
       [
-        ...['1 data.1.actor', '2 data.0.@context', '3 dataVersion', '4 sensor'],
-        ...['5 data.0', '6 data', '7 timestamp', '8 object.id'],
+        ...['1 data[2].actor', '2 data[1].@context', '3 dataVersion', '4 sensor'],
+        ...['5 data[1]', '6 data', '7 timestamp', '8 object.id'],
       ],
     );
     assert.deepEqual(report.translated?.events, {});
@@ -323,7 +323,7 @@ describe('envelopes of Caliper', () => {
     ]);
     assert.deepEqual(
       report.problems.map(({ line, field }) => `${line} ${field}`),
-      ['1 data.1.eventTime', '2 data.1.action', '4 data.1.@context'],
+      ['1 data[2].eventTime', '2 data[2].action', '4 data[2].@context'],
     );
   });
 

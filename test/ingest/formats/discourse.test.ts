@@ -192,10 +192,10 @@ describe('documents of Discourse', () => {
       report.problems.map(({ line, field, reason }) => `${line} ${field}: ${reason.slice(0, 40)}`),
       [
         '1 timestamp: "yesterday" is neither an ISO 8601 date-',
-        '2 post_stream.posts.1.post_number: is not an integer',
+        '2 post_stream.posts[2].post_number: is not an integer',
         '3 post_stream.posts: must be a list of objects',
         '4 : is not a topic, a post, categories, user',
-        '5 user_actions.0.acting_user_id: is required',
+        '5 user_actions[1].acting_user_id: is required',
         '1 id: is not in the header; files of discourse',
       ],
     );
