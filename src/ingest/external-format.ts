@@ -30,6 +30,7 @@ import type { OpenInput } from './input/open-input.ts';
 import type { ReadParquet } from './input/parquet-input.ts';
 import { PlainEvents } from './records/plain-events.ts';
 import { readRecords } from './records/reading.ts';
+import { decodePlace, renderPlace } from './records/record-place.ts';
 
 /** The format of the inputs of an import, and its options. */
 export interface ExternalFormat {
@@ -155,7 +156,7 @@ export class RecordConversions {
     return (kind, id, place) => {
       const name = this.#whole?.nameOf?.(kind, id);
       if (name !== undefined || place === undefined) return name ?? `${id}`;
-      return `the one of ${basename(files[place.file] ?? '')}:${place.line}`;
+      return `the one of ${renderPlace(basename(files[place.file] ?? ''), decodePlace(place.line))}`;
     };
   }
 
@@ -204,7 +205,7 @@ export class RecordConversions {
     const left = (this.#deleted.get('events') ?? 0) - count;
     if (left > 0) this.#deleted.set('events', left);
     else this.#deleted.delete('events');
-    const examples = first.map(({ file, line }) => `${nameOf(file)}:${line}`);
+    const examples = first.map(({ file, line }) => renderPlace(nameOf(file), decodePlace(line)));
     this.#dropped.addAll(UNMATCHED, { count, examples });
   }
 

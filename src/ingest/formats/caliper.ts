@@ -49,6 +49,7 @@ const CONTEXT = /^https?:\/\/purl\.imsglobal\.org\/ctx\/caliper\/v1p[12](?:\/|$)
 export const caliper: Format = {
   name: 'caliper',
   forms: ['json'],
+  columnOf: { email: 'otherIdentifiers', actor_id: 'actor', owner_id: 'object.creators' },
   open: (options, derivation) => new Envelopes(options, derivation),
 };
 

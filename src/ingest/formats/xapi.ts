@@ -36,6 +36,7 @@ export const xapi: Format = {
   forms: ['json'],
   list: 'statements',
   readsDigests: true,
+  columnOf: { email: 'mbox', actor_id: 'actor', owner_id: 'context.instructor' },
   open: (options, derivation, users = NO_USERS) => new Statements(options, derivation, users),
 };
 

@@ -169,7 +169,8 @@ for (const [what, imports] of [
     let last: Awaited<ReturnType<typeof load>> | undefined;
     for (const statements of imports) last = await load('all.json', JSON.stringify(statements), xapi);
     assert.equal((await described()).events, 1);
-    const place = last?.files[0]?.name;
+    const position = imports.at(-1)!.indexOf(VOIDED_STATEMENTS[1]!) + 1;
+    const place = `${last?.files[0]?.name}:1[${position}]`;
     assert.deepEqual(
       [last?.translated?.deleted, last?.translated?.dropped],
       [
@@ -178,7 +179,7 @@ for (const [what, imports] of [
           {
             reason: 'is about a voided statement that was not imported',
             count: 1,
-            examples: [`${place}:1`],
+            examples: [place],
           },
         ],
       ],
@@ -254,6 +255,21 @@ describe('a person with an address and with its SHA-1', () => {
     const { leftOut } = await load('all.json', JSON.stringify([statement('3', {})]), xapi);
     assert.ok(leftOut > 0);
   });
+});
+
+it('problems name users by their place, not by derived ids, and fields as the source does', async (t) => {
+  const { load } = await openSchool(t);
+  await load('users.csv', 'id,email,name\n4,ada@x.example,Ada\n');
+  const inXapi = await load('all.json', JSON.stringify([statement('1', {})]), xapi);
+  const otherIdentifiers = [{ identifierType: 'EmailAddress', identifier: 'Ada@x.example' }];
+  const inCaliper = await load('all.json', JSON.stringify(envelope(view(1, { otherIdentifiers }))), caliper);
+  assert.deepEqual(
+    [...inXapi.problems, ...inCaliper.problems].map(({ field, reason }) => `${field}: ${reason}`),
+    [
+      'mbox: "ada@x.example" belongs to two users, 4 and the one of all.json:1; it must be unique',
+      'otherIdentifiers: "Ada@x.example" belongs to two users, 4 and the one of all.json:1; it must be unique',
+    ],
+  );
 });
 
 it('rows are recognized in overlapping files, with a different zone and a different mapping', async (t) => {
