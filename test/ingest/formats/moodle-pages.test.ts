@@ -8,7 +8,7 @@ import { importFiles, problemsOf } from '../imported-files.ts';
 import type { StagedRecord } from '../recording-store.ts';
 import { eventsOf } from './real-files.ts';
 
-const FILES = join(import.meta.dirname, 'moodle-logs');
+const FILES = join(import.meta.dirname, 'cases');
 const OPTIONS = { timeZone: 'UTC', dateOrder: 'dmy' } as const;
 const NAMES = ['Time', 'User full name', 'Affected user', 'Event context', 'Component', 'Event name'];
 const HEADER = [...NAMES, 'Description', 'Origin', 'IP address'].join();
@@ -90,7 +90,10 @@ const LOGS: Readonly<Record<string, Expected>> = {
 describe('a log of Moodle', () => {
   for (const [name, { events, boards, pins = [], dropped = [], assumed = [] }] of Object.entries(LOGS)) {
     it(`is read right: ${name}.csv`, async (t) => {
-      const { problems, records, ...read } = await importLog(t, await readFile(join(FILES, `${name}.csv`)));
+      const { problems, records, ...read } = await importLog(
+        t,
+        await readFile(join(FILES, `moodle-${name}.csv`)),
+      );
       assert.deepEqual(problems, []);
       assert.deepEqual(read, { events, boards, pins, dropped, assumed });
       assert.ok(records.length > 0);
@@ -98,7 +101,7 @@ describe('a log of Moodle', () => {
   }
 
   it('must have commas, and says so', async (t) => {
-    const { problems } = await importLog(t, await readFile(join(FILES, 'semicolons.csv')));
+    const { problems } = await importLog(t, await readFile(join(FILES, 'moodle-semicolons.csv')));
     assert.deepEqual(problems, [['log.csv', 1, '', 'the cells of the header must be separated by commas']]);
   });
 });
