@@ -1,6 +1,6 @@
 /**
- * What becomes of files like those in public reports about imports, counted by hand. Those of Moodle
- * are read in moodle-pages.test.ts as well, in more detail.
+ * What becomes of files like those in public reports about imports, counted by hand. Those of
+ * Moodle are read in moodle-pages.test.ts as well, in more detail.
  */
 import assert from 'node:assert/strict';
 import { basename, join } from 'node:path';
