@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
+import { IS_LONG } from '../long.ts';
 import { run, runJson, temporaryFolder } from './command.ts';
 import { killedSteps } from './killed-steps.ts';
 import { copyPlace, newPlace, PLACE_KINDS, type Place, responsesOf } from './places.ts';
@@ -86,7 +87,9 @@ for (const kind of PLACE_KINDS) {
         assert.deepEqual(await responsesOf(place, [other]), others, `step ${step}`);
         assert.ok(existsSync(place.options.data));
       }
-      assert.ok(served > 0 && unfinished > 0);
+      assert.ok(served > 0);
+      // Other runs take a few steps only.
+      if (IS_LONG) assert.ok(unfinished > 0);
     });
   });
 }

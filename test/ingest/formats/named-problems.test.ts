@@ -101,7 +101,7 @@ describe('a problem of a statement', () => {
     };
     const files = { 'statements.ndjson': `${JSON.stringify(statement)}\n` };
     const problem =
-      'statements.ndjson:1: email: "ann@x.example" belongs to two users, 5 and the one of statements.ndjson:1; it must be unique';
+      'statements.ndjson:1: mbox: "ann@x.example" belongs to two users, 5 and the one of statements.ndjson:1; it must be unique';
     assert.deepEqual(problemsOf(await load(files, {}, xapi)), [problem]);
     assert.equal((await load(files, { skipInvalid: rejects }, xapi)).rejected, 2);
   });
