@@ -50,7 +50,20 @@ for (const kind of PLACE_KINDS) {
         const taken = await run(['organizations', 'create', other, ...place.words]);
         const { stdout } = await run(['check', ...place.words]);
         if (taken.code === 0) await run(['organizations', 'remove', other, '--yes', ...place.words]);
-        else assert.match(stdout, new RegExp(`left over: a renaming of "${name}" was interrupted`));
+        else {
+          assert.match(stdout, new RegExp(`left over: a renaming of "${name}" was interrupted`));
+          const backup = join(folder, `backup-${kind}-${step}`);
+          await runJson(['backup', backup, ...place.words]);
+          const { organizations } = await runJson([
+            ...['restore', backup, '--replace', '--organization', other],
+            ...place.words,
+          ]);
+          assert.deepEqual(
+            organizations.map(({ organization }: { organization: string }) => organization),
+            [name],
+            'both names are names of the organization',
+          );
+        }
         const again = await run([...RENAME, ...place.words]);
         // The last steps end the command.
         if (again.code !== 0) assert.deepEqual([name, again.code], ['college', 1], again.stderr);

@@ -67,6 +67,8 @@ class Walk {
   #state: State = [];
   /** Whether a command was killed and not run again, so that `check` may name what it has left. */
   #isUntidy = false;
+  /** Names between which a renaming was killed: until it is finished, both may mean the same. */
+  readonly #ambiguous: string[] = [];
   #machine: Step['machine'] = 0;
   #url: string | undefined;
   #count = 0;
@@ -137,8 +139,12 @@ class Walk {
         return this.#backUp();
       case 'restore':
         return backup && this.#restore(backup, undefined);
-      case 'restore-one':
-        return backup && this.#restore(backup, NAMES[which % NAMES.length]!);
+      case 'restore-one': {
+        const name = NAMES[which % NAMES.length]!;
+        const isUnknown = !this.#state.some(isNamed(name));
+        if (isUnknown && this.#ambiguous.some((one) => isNamed(one)({ name }))) return undefined;
+        return backup && this.#restore(backup, name);
+      }
       case 'copy':
         return backup && this.#copy(backup, NAMES[which % NAMES.length]!);
       case 'key':
@@ -249,6 +255,7 @@ class Walk {
       const reached = await this.#assertEither(after);
       if (!isRepeated && CONTINUABLE.has(act!)) {
         this.#isUntidy = true;
+        if (act === 'rename') this.#ambiguous.push(...words.slice(2));
         this.#state = reached;
         await this.#assertState(`${words.join(' ')}, killed`);
         return;
