@@ -40,20 +40,20 @@ export interface ExternalFormat {
   readonly encoding?: string | undefined;
 }
 
-/** Records that were dropped or altered for the same reason. */
-export interface RecordsByReason {
-  readonly reason: string;
+interface CountedPlaces {
   readonly count: number;
   /** The first three, as `file:line`. */
   readonly examples: readonly string[];
 }
 
-/** What was assumed about records, because their file can be read in several ways. */
-export interface AssumptionCount {
+/** Records that were dropped or altered for the same reason. */
+export interface RecordsByReason extends CountedPlaces {
+  readonly reason: string;
+}
+
+/** Lines about which the same was assumed, because their file can be read in several ways. */
+interface LinesByAssumption extends CountedPlaces {
   readonly assumption: string;
-  readonly count: number;
-  /** The first three, as `file:line`. */
-  readonly examples: readonly string[];
 }
 
 export interface ConvertedRecords {
@@ -72,7 +72,7 @@ export interface ConvertedRecords {
    */
   readonly unlisted?: Readonly<Record<string, number>>;
   /** Absent if nothing was assumed. */
-  readonly assumed?: readonly AssumptionCount[];
+  readonly assumed?: readonly LinesByAssumption[];
   /**
    * Number of records that describe users, boards or memberships without an event, by kind; absent
    * if there are none.
@@ -113,12 +113,16 @@ export function checkExternal({ format, options }: ExternalFormat, inputs: reado
   );
 }
 
+/** Reads the current version, if there is one. */
+type ReadCurrent = (read: (dataset: Dataset) => Promise<void>) => Promise<void>;
+
 export class RecordConversions {
   readonly things = new ExternalRecords();
   readonly #users = new ImportedUsers(this.things);
   readonly deletedEvents: DeletionOf['events'][] = [];
   readonly #foreign: ExternalFormat;
   readonly #derivation: Derivation;
+  readonly #readCurrent: ReadCurrent;
   readonly #events = new Map<string, number>();
   readonly #dropped = new ReasonCounts();
   readonly #altered = new ReasonCounts();
@@ -130,19 +134,31 @@ export class RecordConversions {
   readonly #published: PublishedUser[] = [];
   /** The translator of all inputs, if the format is `isWhole`. */
   #whole: Translator | undefined;
+  #knowsAddresses = false;
 
-  constructor(foreign: ExternalFormat, derivation: Derivation) {
+  constructor(foreign: ExternalFormat, derivation: Derivation, readCurrent: ReadCurrent) {
     this.#foreign = foreign;
     this.#derivation = derivation;
+    this.#readCurrent = readCurrent;
   }
 
   /** Reads what is needed of the current version. */
-  async learn(dataset: Dataset): Promise<void> {
-    await this.things.learn(dataset);
-    const { readsDigests, userProperty } = this.#foreign.format;
-    if (readsDigests === true) await this.#users.learn(dataset);
-    if (userProperty === undefined) return;
-    for await (const user of usersWith(dataset, userProperty)) this.#published.push(user);
+  async learn(): Promise<void> {
+    const { userProperty } = this.#foreign.format;
+    await this.#readCurrent(async (dataset) => {
+      await this.things.learn(dataset);
+      if (userProperty === undefined) return;
+      for await (const user of usersWith(dataset, userProperty)) this.#published.push(user);
+    });
+  }
+
+  /** Reads the published addresses before the first records that may contain a digest of one. */
+  async learnFor(records: readonly { readonly raw: string }[]): Promise<void> {
+    const { digestMember } = this.#foreign.format;
+    if (digestMember === undefined || this.#knowsAddresses) return;
+    if (!records.some(({ raw }) => raw.includes(digestMember))) return;
+    this.#knowsAddresses = true;
+    await this.#readCurrent((dataset) => this.#users.learn(dataset));
   }
 
   /** The problem in terms of the source. */

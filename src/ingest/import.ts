@@ -323,13 +323,15 @@ async function openTranslations(
 ): Promise<RecordConversions> {
   const { derivedIds, secret } = await store.organization(entry.name);
   const derivation = derivedIds === 'plain' ? plainDerivation : keyedDerivation(secret);
-  const translations = new RecordConversions(foreign, derivation);
-  const dataset = await store.openDataset(entry.name);
-  try {
-    if (dataset !== undefined) await translations.learn(dataset);
-  } finally {
-    await dataset?.close();
-  }
+  const translations = new RecordConversions(foreign, derivation, async (read) => {
+    const dataset = await store.openDataset(entry.name);
+    try {
+      if (dataset !== undefined) await read(dataset);
+    } finally {
+      await dataset?.close();
+    }
+  });
+  await translations.learn();
   return translations;
 }
 

@@ -6,8 +6,6 @@ import type { KnownUsers } from './formats/format.ts';
 
 export class ImportedUsers implements KnownUsers {
   readonly #records: ExternalRecords;
-  /** Addresses of published users, until the first digest is looked up. */
-  #addresses: [address: string, id: bigint][] = [];
   readonly #ids = new Map<string, bigint>();
 
   constructor(records: ExternalRecords) {
@@ -17,7 +15,12 @@ export class ImportedUsers implements KnownUsers {
   /** Reads the addresses of the current version. */
   async learn(dataset: Dataset): Promise<void> {
     for await (const { id: ids, email } of dataset.records('users')) {
-      for (const [at, id] of ids.entries()) this.#addresses.push([email.at(at), id]);
+      for (const [at, id] of ids.entries()) {
+        const address = email.at(at);
+        const lowerCase = address.toLowerCase();
+        this.noteAddress(address, id);
+        if (lowerCase !== address) this.noteAddress(lowerCase, id);
+      }
     }
   }
 
@@ -30,11 +33,6 @@ export class ImportedUsers implements KnownUsers {
   }
 
   withDigest(digest: string): bigint | undefined {
-    for (const [address, id] of this.#addresses) {
-      this.noteAddress(address, id);
-      this.noteAddress(address.toLowerCase(), id);
-    }
-    this.#addresses = [];
     return this.#ids.get(digest);
   }
 }

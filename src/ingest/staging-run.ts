@@ -121,6 +121,7 @@ async function stageInput(run: StagingRun, file: number, place: Place): Promise<
       run.meter.addRecords(readings.count, name);
       continue;
     }
+    await run.translations?.learnFor(readings);
     let read = 0;
     for (const reading of readings) {
       checkReading(run, file, place, reading, nested);

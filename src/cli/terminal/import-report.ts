@@ -76,21 +76,19 @@ function renderTranslated({ translated }: ImportReport): string[] {
   const unlisted = Object.entries(translated.unlisted ?? {});
   const described = Object.entries(translated.described ?? {});
   const deleted = Object.entries(translated.deleted ?? {});
-  const byReason = (what: string, records: readonly RecordsByReason[] = []) => {
+  const assumed = translated.assumed?.map(({ assumption, ...places }) => ({ reason: assumption, ...places }));
+  const byReason = (head: readonly string[], records: readonly RecordsByReason[] = []) => {
     const rows = records.map(({ reason, count, examples }) => [reason, count, examples[0] ?? ''] as const);
-    return rows.length > 0 ? [renderTable([`${what} BECAUSE IT`, 'RECORDS', 'EXAMPLE'], rows), ''] : [];
+    return rows.length > 0 ? [renderTable([...head, 'EXAMPLE'], rows), ''] : [];
   };
-  const assumed = (translated.assumed ?? []).map(
-    ({ assumption, count, examples }) => [assumption, count, examples[0] ?? ''] as const,
-  );
   return [
-    ...(assumed.length > 0 ? [renderTable(['ASSUMPTION', 'LINES', 'EXAMPLE'], assumed), ''] : []),
+    ...byReason(['ASSUMPTION', 'LINES'], assumed),
     ...(events.length > 0 ? [renderTable(['EVENT', 'RECORDS'], events), ''] : []),
     ...(unlisted.length > 0 ? [renderTable(['WORD IN NO TABLE', 'RECORDS'], unlisted), UNLISTED, ''] : []),
     ...(described.length > 0 ? [renderTable(['DESCRIBED', 'RECORDS'], described), ''] : []),
     ...(deleted.length > 0 ? [renderTable(['DELETED', 'RECORDS'], deleted), ''] : []),
-    ...byReason('ALTERED', translated.altered),
-    ...byReason('DROPPED', translated.dropped),
+    ...byReason(['ALTERED BECAUSE IT', 'RECORDS'], translated.altered),
+    ...byReason(['DROPPED BECAUSE IT', 'RECORDS'], translated.dropped),
   ];
 }
 

@@ -238,8 +238,8 @@ export interface Format {
   readonly userProperty?: string;
   /** Columns of the source by the field of a record that is made from them, for problems. */
   readonly columnOf?: Readonly<Record<string, string>>;
-  /** Whether it can identify users by digests of their addresses. */
-  readonly readsDigests?: boolean;
+  /** Member of its records that can identify a user by a digest of the address; absent: none. */
+  readonly digestMember?: string;
   /** Whether its times are local, so that it requires a time zone. */
   readonly isLocal?: boolean;
   /**

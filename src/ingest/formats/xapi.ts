@@ -35,7 +35,7 @@ export const xapi: Format = {
   name: 'xapi',
   forms: ['json'],
   list: 'statements',
-  readsDigests: true,
+  digestMember: 'mbox_sha1sum',
   columnOf: { email: 'mbox', actor_id: 'actor', owner_id: 'context.instructor' },
   open: (options, derivation, users = NO_USERS) => new Statements(options, derivation, users),
 };

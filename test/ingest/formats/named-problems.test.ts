@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { xapi } from '../../../src/ingest/formats/xapi.ts';
 import { BULK, CLASSES, ENROLLMENTS, manifest, USERS, user } from './oneroster-files.ts';
 import { openSchool, problemsOf } from './school.ts';
+import { STATEMENT } from './statements.ts';
 
 const AT = '2026-10-01T00:00:00.000Z';
 const UNKNOWN = 'here or among the published';
@@ -88,20 +89,10 @@ describe('problems of a roster', () => {
 describe('a problem of a statement', () => {
   it('names the user by the statement, without what follows from it', async (t) => {
     const { load, rejects } = await openSchool(t);
-    await load({ 'users.csv': 'id,email,name\n5,ann@x.example,Ann\n' }, { as: 'users' });
-    const statement = {
-      id: '6690e6c9-3ef0-4ed3-8b37-7f3964730bee',
-      actor: { mbox: 'mailto:ann@x.example' },
-      verb: { id: 'http://adlnet.gov/expapi/verbs/experienced' },
-      object: {
-        id: 'https://x.example/course',
-        definition: { type: 'http://adlnet.gov/expapi/activities/course' },
-      },
-      timestamp: '2025-03-01 10:00:00.25+00',
-    };
-    const files = { 'statements.ndjson': `${JSON.stringify(statement)}\n` };
+    await load({ 'users.csv': 'id,email,name\n5,ada@x.example,Ada\n' }, { as: 'users' });
+    const files = { 'statements.ndjson': `${JSON.stringify(STATEMENT)}\n` };
     const problem =
-      'statements.ndjson:1: mbox: "ann@x.example" belongs to two users, 5 and the one of statements.ndjson:1; it must be unique';
+      'statements.ndjson:1: mbox: "ada@x.example" belongs to two users, 5 and the one of statements.ndjson:1; it must be unique';
     assert.deepEqual(problemsOf(await load(files, {}, xapi)), [problem]);
     assert.equal((await load(files, { skipInvalid: rejects }, xapi)).rejected, 2);
   });

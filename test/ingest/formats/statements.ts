@@ -1,4 +1,10 @@
-/** A statement of the Experience API, for tests to change. */
+/** A statement of the Experience API, for tests to change, and the import of several. */
+import type { TestContext } from 'node:test';
+import type { FormatOptions } from '../../../src/ingest/formats/format.ts';
+import { xapi } from '../../../src/ingest/formats/xapi.ts';
+import { makeFolder } from '../temporary-folder.ts';
+import { eventsOf, importRecorded } from './real-files.ts';
+
 export const COURSE = {
   id: 'https://x.example/course/1',
   definition: {
@@ -17,3 +23,13 @@ export const STATEMENT = {
   context: { contextActivities: { parent: [COURSE] }, instructor: { openid: 'https://x.example/bob' } },
   timestamp: '2024-03-31T01:30:00.123456Z',
 };
+
+export async function importStatements(
+  t: TestContext,
+  statements: readonly unknown[],
+  options: FormatOptions = {},
+) {
+  const folder = await makeFolder(t, { 'statements.json': JSON.stringify(statements) });
+  const { report, records } = await importRecorded({ paths: [folder], foreign: { format: xapi, options } });
+  return { report, records, events: eventsOf(records) };
+}

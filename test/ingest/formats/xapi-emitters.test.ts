@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import type { FormatOptions } from '../../../src/ingest/formats/format.ts';
 import { xapi } from '../../../src/ingest/formats/xapi.ts';
 import { importBundle } from '../../../src/ingest/import.ts';
 import { openFolderStore } from '../../../src/store/files/open-folder.ts';
@@ -10,19 +9,9 @@ import { everybodyOf } from '../../dataset/record-columns.ts';
 import { lines } from '../imported-files.ts';
 import { makeFolder } from '../temporary-folder.ts';
 import { eventsOf, importRecorded } from './real-files.ts';
-import { COURSE, STATEMENT } from './statements.ts';
+import { COURSE, importStatements, STATEMENT } from './statements.ts';
 
 describe('a statement', () => {
-  async function imported(
-    t: Parameters<typeof makeFolder>[0],
-    statements: readonly unknown[],
-    options: FormatOptions = {},
-  ) {
-    const folder = await makeFolder(t, { 'statements.json': JSON.stringify(statements) });
-    const { report, records } = await importRecorded({ paths: [folder], foreign: { format: xapi, options } });
-    return { report, records, events: eventsOf(records) };
-  }
-
   /** Imported into a real store: addresses of the users on boards, and the events of the report. */
   async function published(t: Parameters<typeof makeFolder>[0], statements: readonly unknown[]) {
     const path = join(await makeFolder(t, { 's.json': JSON.stringify(statements) }), 's.json');
@@ -76,7 +65,7 @@ describe('a statement', () => {
       started: ['http://activitystrea.ms/start'],
     };
     for (const [action, ids] of Object.entries(verbs)) {
-      const { events, report } = await imported(
+      const { events, report } = await importStatements(
         t,
         ids.map((id) => ({ ...STATEMENT, id, verb: { id } })),
       );
@@ -87,7 +76,7 @@ describe('a statement', () => {
 
   it('can be mapped to an action that keeps board or pin', async (t) => {
     const verb = { id: 'http://x.example/verbs/abandoned' };
-    const { events } = await imported(
+    const { events } = await importStatements(
       t,
       [
         { ...STATEMENT, id: '1', verb, object: COURSE },
@@ -152,7 +141,7 @@ describe('a statement', () => {
       [say('asked', activity('hint', 'supplemental-info'), { parent: [COURSE] }), 'asked', undefined, 'hint'],
     ];
     for (const [statement, action, body, pin = 'thread'] of cases) {
-      const { events, records, report } = await imported(t, [statement]);
+      const { events, records, report } = await importStatements(t, [statement]);
       assert.deepEqual(report.problems, []);
       assert.deepEqual([events[0]?.action, events[0]?.body], [action, body], JSON.stringify(statement));
       const pins = records
@@ -176,7 +165,7 @@ describe('a statement', () => {
         { ...STATEMENT, context },
         { ...STATEMENT, id: '2', context: {} },
       ];
-      const { records, report } = await imported(t, statements, { boardFrom });
+      const { records, report } = await importStatements(t, statements, { boardFrom });
       const titles = records
         .filter(({ kind }) => kind === 'boards')
         .map(({ record }) => Reflect.get(record, 'title'));
@@ -217,13 +206,16 @@ describe('a statement', () => {
   });
 
   it('can be wrapped in a document of a store', async (t) => {
-    const { events } = await imported(t, [
+    const { events } = await importStatements(t, [
       { _id: { $oid: '1' }, statement: STATEMENT, voided: false },
       { _index: 'statements', _source: { ...STATEMENT, id: '2' } },
       { _source: { metadata: {}, statement: { ...STATEMENT, id: '3' } } },
     ]);
     assert.equal(events.length, 3);
-    const { report } = await imported(t, [{ statement: { ...STATEMENT, verb: {} } }, { payload: STATEMENT }]);
+    const { report } = await importStatements(t, [
+      { statement: { ...STATEMENT, verb: {} } },
+      { payload: STATEMENT },
+    ]);
     assert.deepEqual(
       report.problems.map(({ field, reason }) => `${field} ${reason}`),
       ['statement.verb.id is required', ' is no statement: it has neither actor, verb nor object'],

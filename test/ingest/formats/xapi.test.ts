@@ -6,12 +6,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import type { FormatOptions } from '../../../src/ingest/formats/format.ts';
 import { xapi } from '../../../src/ingest/formats/xapi.ts';
 import { filesOf, whyWithout } from '../../real-data.ts';
 import { makeFolder } from '../temporary-folder.ts';
 import { eventsOf, importRecorded, importTwice, tally } from './real-files.ts';
-import { COURSE, STATEMENT } from './statements.ts';
+import { COURSE, importStatements, STATEMENT } from './statements.ts';
 
 interface Real {
   readonly id: string;
@@ -75,18 +74,8 @@ describe('video statements', { skip: whyWithout('xapi') }, () => {
 });
 
 describe('a statement', () => {
-  async function imported(
-    t: Parameters<typeof makeFolder>[0],
-    statements: readonly unknown[],
-    options: FormatOptions = {},
-  ) {
-    const folder = await makeFolder(t, { 'statements.json': JSON.stringify(statements) });
-    const { report, records } = await importRecorded({ paths: [folder], foreign: { format: xapi, options } });
-    return { report, records, events: eventsOf(records) };
-  }
-
   it('describes users, course and activity', async (t) => {
-    const { report, records, events } = await imported(t, [STATEMENT]);
+    const { report, records, events } = await importStatements(t, [STATEMENT]);
     assert.deepEqual(report.problems, []);
     const [event] = events;
     assert.deepEqual(
@@ -110,12 +99,12 @@ describe('a statement', () => {
     const statements = verbs.map((verb) => ({
       ...{ ...STATEMENT, id: verb, verb: { id: `http://adlnet.gov/expapi/verbs/${verb}` } },
     }));
-    const actionsOf = ({ events }: Awaited<ReturnType<typeof imported>>) =>
+    const actionsOf = ({ events }: Awaited<ReturnType<typeof importStatements>>) =>
       events.map(({ action }) => action).sort();
-    const plain = await imported(t, statements);
+    const plain = await importStatements(t, statements);
     assert.deepEqual(actionsOf(plain), ['interacted', 'started', 'visited', 'visited']);
     const mapping = { initialized: 'pin.visited', interacted: 'visited' };
-    const mapped = await imported(t, statements, { mapping });
+    const mapped = await importStatements(t, statements, { mapping });
     assert.deepEqual(actionsOf(mapped), verbs.fill('visited'));
   });
 
@@ -123,7 +112,7 @@ describe('a statement', () => {
     const statements = Array.from({ length: 1100 }, (_, at) => ({
       ...{ ...STATEMENT, id: String(at), verb: { id: `http://x.example/verbs/v${at}` } },
     }));
-    const { report, events } = await imported(t, statements);
+    const { report, events } = await importStatements(t, statements);
     assert.equal(events.length, 1100);
     const actions = Object.entries(report.translated?.events ?? {});
     assert.equal(actions.length, 1001);
@@ -144,7 +133,10 @@ describe('a statement', () => {
     const said = ['replied', 'answered'].map((verb) => ({
       ...{ ...STATEMENT, result, id: verb, verb: { id: `http://adlnet.gov/expapi/verbs/${verb}` } },
     }));
-    const { events } = await imported(t, [...said, { ...said[0], id: 'other', result: { response: 5 } }]);
+    const { events } = await importStatements(t, [
+      ...said,
+      { ...said[0], id: 'other', result: { response: 5 } },
+    ]);
     assert.deepEqual(
       events.map(({ action, body }) => [action, body]),
       [
@@ -156,7 +148,7 @@ describe('a statement', () => {
   });
 
   it('about a course is an event on the board', async (t) => {
-    const { events } = await imported(t, [
+    const { events } = await importStatements(t, [
       { ...STATEMENT, object: COURSE, context: {}, verb: { id: 'http://x.example/verbs/registered' } },
     ]);
     assert.deepEqual(
@@ -170,7 +162,7 @@ describe('a statement', () => {
       { id: 'http://x.example', definition: { type: 'http://id.tincanapi.com/activitytype/lms' } },
     ];
     const account = (homePage: string) => ({ account: { homePage, name: 'ada' } });
-    const { report, events } = await imported(t, [
+    const { report, events } = await importStatements(t, [
       { ...STATEMENT, id: '1', object: COURSE, context: { contextActivities: { grouping } } },
       { ...STATEMENT, id: '2', actor: account('https://lms.example') },
       { ...STATEMENT, id: '3', actor: account('https://lms.example/') },
@@ -185,7 +177,7 @@ describe('a statement', () => {
 
   it('may contain anything anywhere', async (t) => {
     const odd = { toString: 1, valueOf: 1 };
-    const { report } = await imported(t, [
+    const { report } = await importStatements(t, [
       { ...STATEMENT, object: { ...STATEMENT.object, objectType: odd } },
       { ...STATEMENT, id: odd, timestamp: odd, verb: { id: odd } },
       {
@@ -210,7 +202,7 @@ describe('a statement', () => {
   });
 
   it('is dropped if it has no user, no object or no course', async (t) => {
-    const { report, events } = await imported(t, [
+    const { report, events } = await importStatements(t, [
       { ...STATEMENT, actor: { objectType: 'Group', member: [] } },
       { ...STATEMENT, object: { objectType: 'StatementRef', id: STATEMENT.id } },
       { ...STATEMENT, context: undefined },
@@ -222,7 +214,7 @@ describe('a statement', () => {
   });
 
   it('is refused if a member is missing or wrong', async (t) => {
-    const { report } = await imported(t, [
+    const { report } = await importStatements(t, [
       { ...STATEMENT, actor: { name: 'Ada' } },
       { ...STATEMENT, verb: {} },
       { ...STATEMENT, object: [] },
@@ -244,7 +236,7 @@ describe('a statement', () => {
     ];
     const mapping = { watched: 'pin.visited', 'http://x.example/verbs/played': null };
     const statements = verbs.map((id, place) => ({ ...STATEMENT, id: `${place}`, verb: { id } }));
-    const { events } = await imported(t, statements, { mapping });
+    const { events } = await importStatements(t, statements, { mapping });
     assert.deepEqual(
       events.map(({ action }) => action),
       ['visited', 'played', 'constructor'],
@@ -257,8 +249,8 @@ describe('a statement', () => {
       id: '00000000-1234-5678-1234-567812345678',
       actor: { mbox: 'mailto:ADA@x.example' },
     };
-    const one = await imported(t, [STATEMENT, other]);
-    const two = await imported(t, [other, STATEMENT]);
+    const one = await importStatements(t, [STATEMENT, other]);
+    const two = await importStatements(t, [other, STATEMENT]);
     assert.equal(new Set(one.events.map(({ actorId }) => actorId)).size, 1);
     assert.deepEqual(new Set(one.events.map(({ id }) => id)), new Set(two.events.map(({ id }) => id)));
     assert.ok(one.events.every(({ actorId }) => actorId <= BigInt(Number.MAX_SAFE_INTEGER)));
