@@ -279,3 +279,6 @@ export class AppError extends Error {
     this.code = code;
   }
 }
+
+/** The last sentence of errors about damage. */
+export const ASK_CHECK = '"corkboard check" says what to do.';

@@ -5,7 +5,7 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { AppError } from '../domain/app-error.ts';
+import { AppError, ASK_CHECK } from '../domain/app-error.ts';
 import { DatabaseCopy } from './database-copy.ts';
 import { moveOrganizations } from './organization-folders.ts';
 import { isReadOnly, readOnlyFolder } from './read-only.ts';
@@ -132,11 +132,9 @@ export class PrivateDatabase {
     }
     if (this.#damage.length === 0) return;
     const { file } = this.#table;
-    throw new AppError(
-      'data-unreadable',
-      `${file} is damaged, so an entry may be missing. "corkboard check" says what to do.`,
-      { cause: new Error(this.#damage.join(' ')) },
-    );
+    throw new AppError('data-unreadable', `${file} is damaged, so an entry may be missing. ${ASK_CHECK}`, {
+      cause: new Error(this.#damage.join(' ')),
+    });
   }
 
   async #check(): Promise<void> {

@@ -52,6 +52,7 @@ for (const [damage, apply] of Object.entries(DAMAGE)) {
     }
     const { code, stdout } = await run(['check', '--data', data]);
     assert.equal(code, 1);
+    assert.doesNotMatch(stdout, /"corkboard check"/);
     assert.match(
       stdout,
       /generations\/2\.duckdb .*corkboard restore BACKUP --replace --organization "school"/,

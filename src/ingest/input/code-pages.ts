@@ -34,11 +34,14 @@ export function decodeWindows1252(bytes: Buffer): DecodedLine {
 export async function* toUtf8(bytes: AsyncIterable<Buffer>, encoding: string): AsyncGenerator<Buffer> {
   let decoder: TextDecoder | undefined;
   for await (const chunk of bytes) {
-    const isUtf8 = chunk.subarray(0, UTF8_MARK.length).equals(UTF8_MARK);
-    decoder ??= new TextDecoder(isUtf8 ? 'utf-8' : encoding);
+    decoder ??= new TextDecoder(startsWithMark(chunk) ? 'utf-8' : encoding);
     yield Buffer.from(decoder.decode(chunk, { stream: true }));
   }
   if (decoder !== undefined) yield Buffer.from(decoder.decode());
+}
+
+function startsWithMark(chunk: Buffer): boolean {
+  return chunk.subarray(0, UTF8_MARK.length).equals(UTF8_MARK);
 }
 
 /** The line of a text made by `toUtf8`, with a problem if it has bytes that `encoding` lacks. */

@@ -61,11 +61,6 @@ export interface Catalog {
    * renaming that has not finished.
    */
   formerNames(name: string): Promise<readonly string[]>;
-  /**
-   * Notes, durably, that an organization is about to be removed, so that a removal that is killed
-   * is noticed.
-   */
-  beginRemoval(name: string): Promise<void>;
   /** See `Store.changeRules`. */
   changeRules(name: string, changes: RuleChanges): Promise<void>;
   /** Throws `organization-unknown`. Cheap enough for several calls a second. */
@@ -237,6 +232,10 @@ export class Organizations {
     return namesake && { ...namesake, isSame: false };
   }
 
+  /**
+   * Notes, durably, that an organization is about to be removed, so that a removal that is killed
+   * is noticed.
+   */
   async beginRemoval(name: string): Promise<void> {
     await this.#database.rows('INSERT INTO removals VALUES ($1) ON CONFLICT DO NOTHING', [name]);
   }

@@ -5,7 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
-import { AppError } from '../../domain/app-error.ts';
+import { AppError, ASK_CHECK } from '../../domain/app-error.ts';
 import type { FilePart } from '../../system/file-part.ts';
 
 const HEADER_BYTES = 12 * 1024;
@@ -97,10 +97,7 @@ export function decodeManifest(encoded: Uint8Array): Manifest {
   const view = Buffer.from(encoded.buffer, encoded.byteOffset, encoded.byteLength);
   const bytes = view.length < SIZE_BYTES ? 0 : Number(view.readBigUInt64BE());
   if (view.length !== SIZE_BYTES + chunkCount(bytes) * ENTRY_BYTES) {
-    throw new AppError(
-      'data-unreadable',
-      'The list of the chunks of a version is damaged. "corkboard check" says what to do.',
-    );
+    throw new AppError('data-unreadable', `The list of the chunks of a version is damaged. ${ASK_CHECK}`);
   }
   const chunks = Array.from({ length: chunkCount(bytes) }, (_, index) => {
     const start = SIZE_BYTES + index * ENTRY_BYTES;

@@ -1,6 +1,6 @@
 /** Transfers chunks between a file and their place, in parallel, and verifies their digests. */
 import type { FileHandle } from 'node:fs/promises';
-import { AppError } from '../../domain/app-error.ts';
+import { AppError, ASK_CHECK } from '../../domain/app-error.ts';
 import { inParallel } from '../../system/in-parallel.ts';
 import { writeWhole } from '../../system/write-whole.ts';
 import type { KnownDigests } from './chunk-digests.ts';
@@ -124,8 +124,6 @@ async function fetchVerified(place: ChunkPlace, name: string, digest: string): P
   }
   throw new AppError(
     'data-unreadable',
-    bytes === undefined
-      ? `A stored chunk of the version is missing (${name}). "corkboard check" says what to do.`
-      : `A stored chunk of the version is damaged (${name}). "corkboard check" says what to do.`,
+    `A stored chunk of the version is ${bytes === undefined ? 'missing' : 'damaged'} (${name}). ${ASK_CHECK}`,
   );
 }

@@ -1,4 +1,5 @@
 /** What a check of a store reports. */
+import { ASK_CHECK } from '../../domain/app-error.ts';
 
 export interface CheckFinding {
   /** A note is no damage: something that the check cannot verify. */
@@ -20,6 +21,8 @@ export interface CheckReport extends CheckProgress {
   readonly note: (message: string) => void;
 }
 
+/** The first line of the message, without a reference to the check itself. */
 export function reasonOf(error: unknown): string {
-  return error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+  const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
+  return reason.replace(ASK_CHECK, '').replace(/\.? *$/, '');
 }

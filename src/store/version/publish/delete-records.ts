@@ -3,7 +3,7 @@
  * delivery lacks, and records that refer to a deleted user, board or pin.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { UNKNOWN_OWNER_EMAIL } from '../../../domain/unknown-owner.ts';
+import { isUnknownOwnerIn } from '../../../domain/unknown-owner.ts';
 import {
   IDENTITY,
   type NameRecord,
@@ -164,7 +164,7 @@ function named(kind: RecordKind): readonly string[] {
 /** Published records that are not staged, without the unknown owner, whom no source delivers. */
 function lacking(kind: ReplaceableKind): string {
   const [same] = sameRecord(kind, 's', 't');
-  const owner = kind === 'users' ? ` AND NOT (t.id = 0 AND t.email = '${UNKNOWN_OWNER_EMAIL}')` : '';
+  const owner = kind === 'users' ? ` AND NOT (${isUnknownOwnerIn('t')})` : '';
   return `SELECT t.row FROM (${identified(kind)}${owner}) t ANTI JOIN staged_${kind} s ON ${same}`;
 }
 

@@ -4,7 +4,7 @@
  * policy, that is all of them.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { UNKNOWN_OWNER_EMAIL } from '../../../domain/unknown-owner.ts';
+import { isUnknownOwnerIn } from '../../../domain/unknown-owner.ts';
 import { type Policy, readPolicy } from '../../../points/policy.ts';
 import { participationScoreSql } from '../../../points/score-sql.ts';
 import type { AtOnce } from '../../build-memory.ts';
@@ -98,7 +98,7 @@ const NO_WORDS: Words = { ofPins: 'SELECT 0 AS ix, 0 AS words LIMIT 0', ofEvent:
 
 /** The index of the unknown owner, who earns nothing; -1 if there is none. */
 async function findUnknownOwner(connection: DuckDBConnection): Promise<number> {
-  const found = `SELECT ix FROM users WHERE id = 0 AND email = '${UNKNOWN_OWNER_EMAIL}'`;
+  const found = `SELECT ix FROM users WHERE ${isUnknownOwnerIn('users')}`;
   const [owner] = await runRows(connection, found);
   return Number(owner?.[0] ?? -1);
 }
