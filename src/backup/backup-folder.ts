@@ -7,9 +7,9 @@ import { join, relative, sep } from 'node:path';
 import { AppError } from '../domain/app-error.ts';
 import { digestFile, readDigests, renderDigests } from '../system/file-digest.ts';
 import { writeNewFolder } from '../system/new-folder.ts';
+import { BACKUP_FILES } from '../system/read-only.ts';
 
-const DIGESTS = 'SHA256SUMS';
-const ABOUT = 'backup.json';
+const { description: ABOUT, digests: DIGESTS } = BACKUP_FILES;
 const LOCK = 'publication.lock';
 /** Increment on every change that earlier versions of Corkboard cannot read. */
 const FORMAT = 1;

@@ -85,7 +85,7 @@ export class PrivateDatabase {
 
   /** The error to throw in place of an error of SQLite. */
   explain(error: unknown, database = this.#connection?.database): unknown {
-    if (this.isReadOnly && isReadOnlyError(error)) return readOnlyFolder(error);
+    if (this.isReadOnly && isReadOnlyError(error)) return readOnlyFolder(this.#dataFolder, error);
     return describeDamage(error, this.#table.file, database);
   }
 

@@ -1,11 +1,11 @@
 /**
  * Runs commands on a data folder that can only be read: a program for `read-only.test.ts`, which
- * runs it with a folder that is a small disk of its own, and with `mount` or `permissions`: how the
- * folder is withdrawn from writing. Prints what it has seen as JSON.
+ * runs it with a folder that is a small disk of its own, and with `mount`, `permissions` or
+ * `backup`: how the folder is withdrawn from writing. Prints what it has seen as JSON.
  */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openFolderStore } from '../../src/store/files/open-folder.ts';
@@ -25,6 +25,8 @@ mkdirSync(beside, { recursive: true });
 const at = ['--data', data];
 const school = ['--organization', 'school', ...at];
 const PATH = '/v1/users';
+/** What makes a data folder a backup. */
+const BACKUP_FILES = ['backup.json', 'SHA256SUMS'];
 
 const ends: (() => void)[] = [];
 const t = { after: (end: () => void) => void ends.push(end) };
@@ -77,6 +79,13 @@ cpSync(data, join(beside, 'writable'), { recursive: true });
 const logBytes = statSync(join(data, 'keys.db-wal')).size;
 
 function allow(isWritable: boolean): void {
+  if (means === 'backup') {
+    for (const file of [data, earlier].flatMap((one) => BACKUP_FILES.map((name) => join(one, name)))) {
+      if (isWritable) rmSync(file);
+      else writeFileSync(file, '');
+    }
+    return;
+  }
   const remount = `mount -o remount,${isWritable ? 'rw' : 'ro'} "$0"`;
   const change = `chmod -R ${isWritable ? 'u+w' : 'a-w'} "$@"`;
   execFileSync('sh', ['-c', means === 'mount' ? remount : change, disk, data, earlier]);

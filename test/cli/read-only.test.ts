@@ -59,9 +59,13 @@ function canWithdraw(): boolean {
 }
 
 const skip = canWithdraw() ? false : 'a small disk cannot be mounted here';
-for (const [means, title, wrapper] of [
-  ['mount', 'on a file system that is mounted read-only', ''],
-  ['permissions', 'without write permission', WITHOUT_CAPABILITIES],
+const REFUSED = /^corkboard: The data folder can only be read, so nothing was changed\. .*\n$/m;
+const REFUSED_BACKUP =
+  /^corkboard: The folder is a backup, so nothing was changed\. Restore it .* delete its files backup\.json and SHA256SUMS\.\n$/m;
+for (const [means, title, wrapper, refused] of [
+  ['mount', 'on a file system that is mounted read-only', '', REFUSED],
+  ['permissions', 'without write permission', WITHOUT_CAPABILITIES, REFUSED],
+  ['backup', 'that is a backup', '', REFUSED_BACKUP],
 ] as const) {
   describe(`a data folder ${title}`, { skip }, () => {
     let seen: Seen;
@@ -127,11 +131,7 @@ for (const [means, title, wrapper] of [
     it('refuses each change with a sentence', () => {
       for (const [name, { code, stderr }] of Object.entries(seen.refused)) {
         assert.equal(code, 1, `${name}: ${stderr}`);
-        assert.match(
-          stderr,
-          /^corkboard: The data folder can only be read, so nothing was changed\. .*\n$/m,
-          name,
-        );
+        assert.match(stderr, refused, name);
         assert.doesNotMatch(stderr, /bug|EROFS|EACCES|SQLITE/, name);
       }
     });
