@@ -56,6 +56,7 @@ export const SETS = {
     'test/ingest/formats/{stack-exchange,xapi}.test.ts',
     'test/ingest/records/plain-events.test.ts',
     'test/layers.test.ts',
+    'test/system/all-zones.test.ts',
     'test/properties/{histories,imports,resident,unseen-changes}.test.ts',
     'test/pull/{characters,hostile,kept,pull}.test.ts',
     'test/sync/hostile.test.ts',

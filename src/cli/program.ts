@@ -50,7 +50,7 @@ const COMMANDS: Readonly<Record<string, LoadCommand>> = {
 export async function buildProgram([first = '']: readonly string[] = []): Promise<Command> {
   const program = new Command('corkboard')
     .description('Serve the data of a social-learning community over a read-only HTTP API.')
-    .version(renderVersion(process.argv), '-V, --version', 'print the version; with --json as JSON')
+    .version(await renderVersion(process.argv), '-V, --version', 'print the version; with --json as JSON')
     .helpOption('-h, --help', 'print this help')
     .addOption(setting('-d, --data <dir>', 'data folder').argParser(readDataFolder).default('./data'))
     .addOption(
@@ -76,6 +76,12 @@ export async function buildProgram([first = '']: readonly string[] = []): Promis
         'memory for building a version, like 4GB; the rest goes to disk (default: by the number of records, within the memory of the machine)',
       ).argParser(readBuildMemory),
     )
+    .addOption(
+      setting(
+        '--zone-data <rules>',
+        'time zone rules: node (those of Node.js), system, or a folder of compiled ones (default: the newest)',
+      ),
+    )
     // Set before the commands are added, because they inherit it.
     .configureHelp({ showGlobalOptions: true, styleTitle: pointToGlobalOptions })
     .configureOutput({
@@ -83,7 +89,11 @@ export async function buildProgram([first = '']: readonly string[] = []): Promis
     })
     .showHelpAfterError('Use --help for the options and arguments.')
     .exitOverride()
-    .hook('preAction', (_program, action) => beginCommand(action));
+    .hook('preAction', async (_program, action) => {
+      beginCommand(action);
+      const { zoneData } = action.optsWithGlobals<{ readonly zoneData?: string }>();
+      if (zoneData !== undefined) (await import('../system/zones.ts')).chooseZoneData(zoneData);
+    });
   program.addHelpText('after', DATABASE_HELP);
   addExamples(program, [
     'corkboard demo',
@@ -101,11 +111,13 @@ export async function buildProgram([first = '']: readonly string[] = []): Promis
  * Commander prints the version before it reads further options, and a global `--json` would hide
  * those of the commands; so this looks for the word itself.
  */
-function renderVersion(words: readonly string[]): string {
+async function renderVersion(words: readonly string[]): Promise<string> {
   const version = readProductVersion();
-  if (!words.includes('--json')) return version;
+  if (!words.includes('--json') || !(words.includes('--version') || words.includes('-V'))) return version;
+  const { zoneData, zoneDataAtHand } = await import('../system/zones.ts');
   const { versions, platform, arch } = process;
-  return JSON.stringify({ version, node: versions.node, platform, arch });
+  const zones = { used: zoneData(), ...zoneDataAtHand() };
+  return JSON.stringify({ version, node: versions.node, platform, arch, zoneData: zones });
 }
 
 /** The help of the program says more about the global options than the help of a command. */

@@ -84,6 +84,8 @@ export interface Activity {
   readonly interval: string;
   /** Time zone of the periods. */
   readonly zone: string;
+  /** Version of the time zone rules. */
+  readonly zoneData: string;
   /** Each period ends where the next one begins. */
   readonly periods: readonly string[];
   readonly end: string | null;
@@ -101,6 +103,8 @@ export interface Returning {
   readonly interval: string;
   /** Time zone of the periods. */
   readonly zone: string;
+  /** Version of the time zone rules. */
+  readonly zoneData: string;
   /** Each period ends where the next one begins. */
   readonly periods: readonly string[];
   readonly end: string | null;
@@ -111,6 +115,8 @@ export interface Returning {
 export interface HeatMap {
   /** Time zone of the days and hours. */
   readonly zone: string;
+  /** Version of the time zone rules. */
+  readonly zoneData: string;
   /** By day from Monday, by hour from 0. */
   readonly hours: readonly (readonly number[])[];
 }

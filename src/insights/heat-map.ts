@@ -1,7 +1,8 @@
 /** Activity by hour of the week. */
 import type { Dataset } from '../dataset/dataset.ts';
 import type { EventView } from '../dataset/event-rows.ts';
-import { Clock } from './clock.ts';
+import type { Zone } from '../domain/zone.ts';
+import { knownZone } from '../system/zones.ts';
 import { type Counter, type RunningCount, sumOf } from './counter.ts';
 import { type Asked, countSelected, kindsOf } from './scan.ts';
 
@@ -29,7 +30,7 @@ export const HEAT_MAP: Counter<HeatMapInput, Float64Array> = {
 
 class HeatMap implements RunningCount<Float64Array> {
   readonly #wanted: Uint8Array;
-  readonly #clock: Clock;
+  readonly #clock: Zone;
   readonly #counts = new Float64Array(HOURS_OF_WEEK);
   #fromMs = Number.NaN;
   #toMs = Number.NaN;
@@ -37,7 +38,7 @@ class HeatMap implements RunningCount<Float64Array> {
 
   constructor({ wanted, zone }: HeatMapInput) {
     this.#wanted = wanted;
-    this.#clock = new Clock(zone);
+    this.#clock = knownZone(zone);
   }
 
   see({ count, kindStride, instantStride, kind, timestampMs }: EventView): void {

@@ -1,7 +1,8 @@
 /** Consecutive calendar periods in a time zone, without gaps. */
 import { AppError } from '../domain/app-error.ts';
+import type { Zone } from '../domain/zone.ts';
 import { slice } from '../system/time-slice.ts';
-import { Clock } from './clock.ts';
+import { knownZone } from '../system/zones.ts';
 
 export const INTERVALS = ['hour', 'day', 'week', 'month', 'quarter', 'year'] as const;
 /** A week begins on Monday, a quarter in January, April, July or October. */
@@ -21,7 +22,7 @@ const MONTHS = { month: 1, quarter: 3, year: 12 };
 export class Periods {
   readonly interval: Interval;
   readonly zone: string;
-  readonly #clock: Clock;
+  readonly #clock: Zone;
   /** The start of each period, ascending. Each period ends where the next one begins. */
   readonly startsMs: number[] = [];
   /** The end of the last period. */
@@ -30,7 +31,7 @@ export class Periods {
   constructor(interval: Interval, zone: string) {
     this.interval = interval;
     this.zone = zone;
-    this.#clock = new Clock(zone);
+    this.#clock = knownZone(zone);
   }
 
   /**

@@ -2,9 +2,9 @@
  * A ledger as text (decision 27): every award and adjustment of one user on one board, in order,
  * with its outcome, and how the results of the points routes are derived from them.
  */
-import { Temporal } from 'temporal-polyfill';
 import type { Adjustment, AwardOutcome, Ledger, LedgerLine } from '../dataset/dataset.ts';
 import { formatInstant } from '../domain/instant.ts';
+import { knownZone } from '../system/zones.ts';
 import type { BoardPolicy, Rule, Span } from './policy.ts';
 
 export interface ExplainedLine {
@@ -167,15 +167,9 @@ function describeSpan(span: Span): string[] {
 }
 
 function describeWeek(startMs: number, { weekStarts }: BoardPolicy, weeks: Map<number, string>): string {
-  const known = weeks.get(startMs) ?? formatLocal(startMs, weekStarts.zone);
+  const known = weeks.get(startMs) ?? knownZone(weekStarts.zone).render(startMs);
   weeks.set(startMs, known);
   return known;
-}
-
-function formatLocal(instantMs: number, zone: string): string {
-  return Temporal.Instant.fromEpochMilliseconds(instantMs)
-    .toZonedDateTimeISO(zone)
-    .toString({ smallestUnit: 'minute', timeZoneName: 'never' });
 }
 
 function summarize(counted: number, adjusted: number, ledger: Ledger, policy: BoardPolicy): string[] {

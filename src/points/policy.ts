@@ -5,8 +5,8 @@
  */
 import { AppError } from '../domain/app-error.ts';
 import { parseIdentifier } from '../domain/identifier.ts';
-import { nearestName } from '../domain/nearest-name.ts';
-import { isZone } from '../domain/zone.ts';
+import { EXPECTED_ZONE, expectedZone, zoneOf } from '../system/zones.ts';
+
 import {
   type Member,
   readBoolean,
@@ -93,6 +93,14 @@ export const DEFAULT_POLICY: Policy = {
 /** The policy in force on a board: its own, otherwise the organization's. */
 export function policyOf(policy: Policy, boardId: bigint): BoardPolicy {
   return policy.boards.get(boardId) ?? policy.default;
+}
+
+/** The time zones of the weeks that have a maximum, each once. */
+export function zonesOf(policy: Policy): readonly string[] {
+  const limited = [policy.default, ...policy.boards.values()].filter(
+    (one) => one.weeklyMaximum !== undefined,
+  );
+  return [...new Set(limited.map(({ weekStarts }) => weekStarts.zone))];
 }
 
 /**
@@ -225,8 +233,6 @@ function readMinuteOfDay(member: Member): number {
 
 function readZone(member: Member): string {
   const { value } = member;
-  if (typeof value !== 'string') return refuseValue(member, 'the name of an IANA time zone');
-  if (isZone(value)) return value;
-  const nearest = nearestName(value, Intl.supportedValuesOf('timeZone')) ?? 'Europe/Berlin';
-  return refuseValue(member, `the name of an IANA time zone, such as "${nearest}"`);
+  if (typeof value !== 'string') return refuseValue(member, EXPECTED_ZONE);
+  return zoneOf(value) === undefined ? refuseValue(member, expectedZone(value)) : value;
 }

@@ -4,15 +4,22 @@
  * week starts later by the length of the skip. If the local time occurs twice, the first occurrence
  * counts.
  */
-import { Temporal } from 'temporal-polyfill';
+import type { Zone } from '../domain/zone.ts';
+import { knownZone } from '../system/zones.ts';
 import type { Week } from './policy.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 1440 * MINUTE_MS;
+const WEEK_MS = 7 * DAY_MS;
+/** 1 January 1970 was a Thursday. */
+const FIRST_WEEKDAY = 4;
 
 /**
  * Start of the week that contains the instant, in milliseconds. The start itself belongs to the new
  * week.
  */
 export function weekStartOf(week: Week, instantMs: number): number {
-  return startBefore(week, instantMs).startMs;
+  return startBefore(knownZone(week.zone), week, instantMs).startMs;
 }
 
 /**
@@ -23,41 +30,30 @@ export function weekBoundaries(
   week: Week,
   range: { readonly fromMs: number; readonly toMs: number },
 ): Float64Array {
-  let { local, startMs } = startBefore(week, range.fromMs);
+  const zone = knownZone(week.zone);
+  let { localMs, startMs } = startBefore(zone, week, range.fromMs);
   const boundaries = [startMs];
   while (startMs <= range.toMs) {
-    local = local.add({ days: 7 });
-    startMs = instantOf(week, local);
+    localMs += WEEK_MS;
+    startMs = zone.shiftedInstantOf(localMs);
     boundaries.push(startMs);
   }
   return Float64Array.from(boundaries);
 }
 
-/** The last start of a week at or before the instant, as local time and in milliseconds. */
-function startBefore(week: Week, instantMs: number): { local: Temporal.PlainDateTime; startMs: number } {
-  const date = Temporal.Instant.fromEpochMilliseconds(instantMs)
-    .toZonedDateTimeISO(week.zone)
-    .toPlainDateTime();
-  const midnight = date.with({
-    hour: 0,
-    minute: 0,
-    second: 0,
-    millisecond: 0,
-    microsecond: 0,
-    nanosecond: 0,
-  });
+/** The last start of a week at or before the instant, as local time and as an instant. */
+function startBefore(zone: Zone, { day, minuteOfDay }: Week, instantMs: number) {
+  const days = Math.floor(zone.localOf(instantMs) / DAY_MS);
+  // From 0 for Monday to 6.
+  const weekday = (((days + FIRST_WEEKDAY - 1) % 7) + 7) % 7;
   // The next such weekday, counted from the local date. It can be in the past even if it is
   // tomorrow: where clocks go back over midnight, tomorrow has begun once before.
-  const daysAhead = (week.day - date.dayOfWeek + 7) % 7;
-  let local = midnight.add({ days: daysAhead, minutes: week.minuteOfDay });
-  let startMs = instantOf(week, local);
+  const daysAhead = (day - 1 - weekday + 7) % 7;
+  let localMs = (days + daysAhead) * DAY_MS + minuteOfDay * MINUTE_MS;
+  let startMs = zone.shiftedInstantOf(localMs);
   while (startMs > instantMs) {
-    local = local.subtract({ days: 7 });
-    startMs = instantOf(week, local);
+    localMs -= WEEK_MS;
+    startMs = zone.shiftedInstantOf(localMs);
   }
-  return { local, startMs };
-}
-
-function instantOf(week: Week, local: Temporal.PlainDateTime): number {
-  return local.toZonedDateTime(week.zone, { disambiguation: 'compatible' }).epochMilliseconds;
+  return { localMs, startMs };
 }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import packageFile from '../../package.json' with { type: 'json' };
 import { buildProgram } from '../../src/cli/program.ts';
+import { zoneData, zoneDataAtHand } from '../../src/system/zones.ts';
 import { run, runProcess } from './command.ts';
 import { allCommands, DOCUMENT, helpOf, renderDocument } from './command-line-document.ts';
 
@@ -190,6 +191,7 @@ describe('the help', () => {
       node: versions.node,
       platform,
       arch,
+      zoneData: { used: zoneData(), ...zoneDataAtHand() },
     });
     assert.deepEqual(await run(['keys', 'create', '-h']), help);
     for (const words of [['-V'], ['keys', 'list', '-V']]) assert.deepEqual(await run(words), version);

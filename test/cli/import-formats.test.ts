@@ -162,7 +162,7 @@ describe('import of other formats', () => {
     [
       'a time zone that does not exist',
       ['--as', 'moodle-log', '--time-zone', 'Mars/Base'],
-      /no time zone Mars\/Base/,
+      /--time-zone Mars\/Base must be the name of an IANA time zone, such as "Europe\/Berlin"\./,
     ],
     ['a time zone for a bundle', ['--as', 'events', '--time-zone', 'UTC'], /--time-zone requires a format/],
     ['an invalid mapping', [...asLog, '--mapping', join(logs, 'README.txt')], /must be one JSON object/],

@@ -41,6 +41,7 @@ const CASES: Readonly<Record<string, Case>> = {
     name: 'buildMemory',
     ...{ text: '5GB', value: 5e9, optionText: '6GB', optionValue: 6e9, invalid: '255MB' },
   },
+  'zone-data': { name: 'zoneData', text: 'node', value: 'node', optionText: 'system', optionValue: 'system' },
   host: { name: 'host', text: '::1', value: '::1', optionText: '0.0.0.0', optionValue: '0.0.0.0' },
   port: { name: 'port', text: '81', value: 81, optionText: '0', optionValue: 0, invalid: 'http' },
   'admin-port': {

@@ -82,9 +82,9 @@ async function checkData(options: CheckOptions): Promise<void> {
     });
   }
   const damage = findings.filter(({ level }) => level === 'damage').length;
-  printResult(options, { ok: damage === 0, organizations: checked, findings }, () =>
-    renderFindings(checked, findings),
-  );
+  const { zoneData } = await import('../../system/zones.ts');
+  const result = { ok: damage === 0, organizations: checked, findings, zoneData: zoneData() };
+  printResult(options, result, () => renderFindings(checked, findings, result.zoneData));
   if (damage > 0) process.exitCode = 1;
 }
 
@@ -205,9 +205,17 @@ export async function verifyWithProgress(folder: string): Promise<readonly strin
   return await verifyBackup(folder, countBytes('Verifying'));
 }
 
-function renderFindings(checked: readonly string[], findings: readonly CheckFinding[]): string {
+function renderFindings(
+  checked: readonly string[],
+  findings: readonly CheckFinding[],
+  zoneData: string,
+): string {
   const lines = findings.map(({ level, message }) => `${level === 'damage' ? 'Damage' : 'Note'}: ${message}`);
   const damage = findings.filter(({ level }) => level === 'damage').length;
   const result = damage === 0 ? 'found no damage' : `found damage in ${countOf(damage, 'place')}`;
-  return [...lines, `Checked ${countOf(checked.length, 'organization')} and ${result}.`].join('\n');
+  return [
+    ...lines,
+    `Time zone rules: ${zoneData}.`,
+    `Checked ${countOf(checked.length, 'organization')} and ${result}.`,
+  ].join('\n');
 }

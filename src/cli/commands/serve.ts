@@ -51,6 +51,7 @@ export interface ListenOptions extends StorageOptions, ResidentOption {
 
 interface ServeOptions extends ListenOptions, AuditFolderOption {
   readonly databaseRead?: string;
+  readonly zoneData?: string;
   readonly workers: number;
   readonly variant: 'a' | 'b';
   readonly rateLimit?: RateLimit;
@@ -211,12 +212,33 @@ async function serveData(options: ServeOptions): Promise<void> {
   await accessFolderOf(options);
   if (isReadOnlyPlace(options)) remark(READ_ONLY);
   keepRoom(options);
+  await tellNewerRules(options);
   const untilSignal = (server: RunningServer) => runUntilSignal(options, server);
   if (options.workers === 1) return serveHere(options, untilSignal);
   const { findFreePort, startWorkers } = await import('../process/workers.ts');
   const port = options.port === 0 ? await withAddress(options, findFreePort(options.host)) : options.port;
   const server = await startWorkers({ ...options, port });
   await untilSignal(server);
+}
+
+/** Says which policies use zones for which the system has other, newer rules. */
+async function tellNewerRules(options: ServeOptions): Promise<void> {
+  if (options.zoneData === undefined) return;
+  const { newerRules, zoneData } = await import('../../system/zones.ts');
+  const { readPolicy, zonesOf } = await import('../../points/policy.ts');
+  await withNewStore(options, async (store) => {
+    const organizations = await store.organizations();
+    const users = organizations.flatMap(({ name, settings }) =>
+      zonesOf(readPolicy(settings.policy)).map((zone) => ({ name, zone })),
+    );
+    const newer = newerRules([...new Set(users.map(({ zone }) => zone))]);
+    if (newer === undefined || newer.differing.length === 0) return;
+    const using = users.filter(({ zone }) => newer.differing.includes(zone));
+    const listed = using.map(({ name, zone }) => `${zone} (${name})`).join(', ');
+    remark(
+      `The time zone rules ${zoneData()} are in use. The system has those of ${newer.version}, which differ for zones of points policies: ${listed}. Use --zone-data system, or leave the option out.`,
+    );
+  });
 }
 
 /** Serves in this process while `use` lasts, then lets the responses in progress end. */
@@ -304,7 +326,9 @@ export async function runUntilSignal(
   try {
     admin = await openAdmin(options, server);
     const adminLine = admin === undefined ? [] : [`Admin:     ${admin.address}`];
-    print([renderBaseUrls(server.address), ...adminLine, ...lines].join('\n'));
+    const { zoneData } = await import('../../system/zones.ts');
+    const zoneLine = `Zone data: ${zoneData()}`;
+    print([renderBaseUrls(server.address), ...adminLine, zoneLine, ...lines].join('\n'));
     await waitForSignal();
   } finally {
     await server.stop();

@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { AppError } from '../../domain/app-error.ts';
 import { parseInstant } from '../../domain/instant.ts';
-import { isZone } from '../../domain/zone.ts';
 import type { ExternalFormat } from '../../ingest/external-format.ts';
 import {
   type BoardSource,
@@ -117,11 +116,9 @@ export async function readAs(options: WrittenBy): Promise<As> {
   if (boardFrom !== undefined && format.name !== 'xapi') {
     throw new AppError('option-malformed', `--board-from requires --as xapi, not ${format.name}.`);
   }
-  if (timeZone !== undefined && !isZone(timeZone)) {
-    throw new AppError(
-      'option-malformed',
-      `There is no time zone ${timeZone}. Use a name like Europe/Paris.`,
-    );
+  const { expectedZone, zoneOf } = await import('../../system/zones.ts');
+  if (timeZone !== undefined && zoneOf(timeZone) === undefined) {
+    throw new AppError('option-malformed', `--time-zone ${timeZone} must be ${expectedZone(timeZone)}.`);
   }
   checkEncoding(encoding, format);
   const read = mapping === undefined ? undefined : await readMapping(mapping);

@@ -2,7 +2,8 @@
  * Local times in reports, such as `17/10/21, 12:39`: dates in any usual order, in a given time
  * zone.
  */
-import { Temporal } from 'temporal-polyfill';
+import type { Zone } from '../../domain/zone.ts';
+import { knownZone } from '../../system/zones.ts';
 import { Refusal } from '../fields/refusal.ts';
 import type { DateOrder } from './choices.ts';
 import { wordOf } from './format.ts';
@@ -31,7 +32,7 @@ interface Parts {
 
 /** Reads the times of one file. The order of day, month and year is determined from all of them. */
 export class LocalTimes {
-  readonly #zone: string;
+  readonly #zone: Zone;
   #order: DateOrder | undefined;
   #dayFirst = 0;
   #monthFirst = 0;
@@ -44,7 +45,7 @@ export class LocalTimes {
   #last = { written: '', local: '', timestamp: '' };
 
   constructor(zone: string, order: DateOrder | undefined) {
-    this.#zone = zone;
+    this.#zone = knownZone(zone);
     this.#order = order;
   }
 
@@ -121,18 +122,26 @@ export class LocalTimes {
           ? [two, one, three]
           : [one, two, three];
     const hour = half === undefined ? parts.hour : (parts.hour % NOON) + (half === 'P' ? NOON : 0);
-    try {
-      const local = Temporal.PlainDateTime.from(
-        { year: yearOf(year), month: Number(month), day: Number(day), hour, minute, second },
-        { overflow: 'reject' },
-      );
-      const timestamp = local.toZonedDateTime(this.#zone).toString({ timeZoneName: 'never' });
-      return { local: local.toString(), timestamp };
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
+    const localMs = localOf([yearOf(year), Number(month) - 1, Number(day), hour, minute, second]);
+    if (localMs === undefined)
       throw new Refusal(name, `"${text.slice(0, 50)}" is not a date and time of the calendar`);
-    }
+    const timestamp = new Date(this.#zone.shiftedInstantOf(localMs)).toISOString();
+    return { local: new Date(localMs).toISOString().slice(0, 'yyyy-mm-ddThh:mm:ss'.length), timestamp };
   }
+}
+
+/** Undefined if the calendar or the clock has no such time. The months begin with 0. */
+function localOf(parts: readonly [number, number, number, number, number, number]): number | undefined {
+  const [year, month, day, hour, minute, second] = parts;
+  // Not `Date.UTC`, which adds 1900 to years before 100.
+  const date = new Date(0);
+  date.setUTCFullYear(year, month, day);
+  date.setUTCHours(hour, minute, second);
+  const found = [
+    ...[date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()],
+    ...[date.getUTCHours(), date.getUTCMinutes(), date.getUTCSeconds()],
+  ];
+  return found.every((part, place) => part === parts[place]) ? date.getTime() : undefined;
 }
 
 function partsOf(written: unknown): Parts | undefined {

@@ -7,6 +7,7 @@ import cluster from 'node:cluster';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import type { Keyring } from '../../keys/keyring.ts';
 import { readProductVersion } from '../../system/product-version.ts';
+import { zoneData } from '../../system/zones.ts';
 import { LIMIT_NAMES, type LimitName, type Limits } from '../limits/limits.ts';
 import type { Impaired } from '../versions/impaired.ts';
 import { joinMetrics } from './cluster-metrics.ts';
@@ -49,6 +50,13 @@ export function createMetrics(
     registers,
     aggregator: 'max',
   }).set({ version: readProductVersion(), node: process.versions.node }, 1);
+  new Gauge({
+    name: 'corkboard_zone_data_info',
+    help: 'Always 1; the label is the version of the time zone rules.',
+    labelNames: ['version'],
+    registers,
+    aggregator: 'max',
+  }).set({ version: zoneData() }, 1);
   const requests = new Counter({
     name: 'corkboard_requests_total',
     help: 'Finished requests, by route, method and status.',

@@ -3,13 +3,13 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { parseIdentifier } from '../../domain/identifier.ts';
 import { parseInstant } from '../../domain/instant.ts';
-import { isZone } from '../../domain/zone.ts';
 import { SPLITS } from '../../insights/groups.ts';
 import { INTERVALS } from '../../insights/periods.ts';
 import { ORDERS } from '../../insights/ranking.ts';
 import { MOST_TOP } from '../../insights/top.ts';
 import { COLUMN_TITLE, GRADEBOOKS, GRADED_VALUES } from '../../points/gradebook.ts';
 import { LISTED } from '../../render/text/representations.ts';
+import { EXPECTED_ZONE, expectedZone, zoneOf } from '../../system/zones.ts';
 
 export interface Parameter<T> {
   readonly schema: TSchema;
@@ -17,6 +17,8 @@ export interface Parameter<T> {
   readonly example: string | number;
   /** Completes "… has to be". */
   readonly expected: string;
+  /** Likewise, for an invalid text. */
+  advise?(text: string): string;
   /** Absent when the text is invalid. */
   read(text: string): T | undefined;
 }
@@ -139,8 +141,9 @@ export const PARAMETERS = {
     schema: Type.String({ minLength: 1, maxLength: 100, pattern: '^[A-Za-z]' }),
     description: 'IANA time zone of days and hours, `UTC` by default.',
     example: 'Europe/Vienna',
-    expected: 'the name of an IANA time zone',
-    read: (text: string) => (isZone(text) ? text : undefined),
+    expected: EXPECTED_ZONE,
+    advise: expectedZone,
+    read: (text: string) => (zoneOf(text) === undefined ? undefined : text),
   },
   by: bySchema(Type.Enum([...SPLITS]), {
     description:

@@ -15,6 +15,7 @@ import {
   type Representation,
   tellsChanges,
 } from '../../render/text/representations.ts';
+import { zoneData } from '../../system/zones.ts';
 import type { RequestTarget } from '../http/target.ts';
 import { dataVersion, entityTag, scopeText } from './conditional.ts';
 import { openCursor, type WalkPlace } from './cursor.ts';
@@ -152,7 +153,10 @@ export class BoundRequests {
       ...{ by: this, scope, redact },
       place,
       ...this.#bindSync(question, syncBinding(selected, redact), seen),
-      etag: entityTag([version, walk.whole, formText(question, key)], this.#secrets.entityTag),
+      etag: entityTag(
+        [version, walk.whole, formText(question, key), ...rulesOf(question)],
+        this.#secrets.entityTag,
+      ),
       dataVersion: dataVersion(version, key, this.#secrets.entityTag),
     };
     return question.lastBound;
@@ -278,4 +282,9 @@ function formText({ route, parameters, representation, encoding }: ParsedRequest
 /** JSON has no integers of 64 bits and no absent values in lists. */
 function plainValue(value: Parameters[ParameterName]) {
   return typeof value === 'bigint' ? String(value) : (value ?? null);
+}
+
+/** Insights depend on the time zone rules, too: on those of a period, and of a week of a policy. */
+function rulesOf({ variant }: ParsedRequest): readonly string[] {
+  return variant === 'insights' ? [zoneData()] : [];
 }

@@ -1,7 +1,7 @@
 /** Strict parsing of the query string: unknown input is refused, never ignored (decisions 5, 6). */
 import { AppError } from '../../domain/app-error.ts';
 import { nearestName } from '../../domain/nearest-name.ts';
-import { PARAMETERS, type ParameterName, type Parameters } from './parameters.ts';
+import { PARAMETERS, type Parameter, type ParameterName, type Parameters } from './parameters.ts';
 
 /**
  * Throws `parameter-unknown`, `parameter-repeated`, `parameter-malformed` or `range-reversed`. The
@@ -28,9 +28,11 @@ export function readParameters(query: string, known: readonly ParameterName[]): 
 function readOne<N extends ParameterName>(name: N, given: ReadonlyMap<ParameterName, string>): Parameters {
   const text = given.get(name);
   if (text === undefined) return {};
-  const value = PARAMETERS[name].read(text);
+  const parameter: Parameter<unknown> = PARAMETERS[name];
+  const value = parameter.read(text);
   if (value !== undefined) return { [name]: value };
-  throw new AppError('parameter-malformed', `The parameter "${name}" must be ${PARAMETERS[name].expected}.`);
+  const expected = parameter.advise?.(text) ?? parameter.expected;
+  throw new AppError('parameter-malformed', `The parameter "${name}" must be ${expected}.`);
 }
 
 function unknownParameter(name: string, known: readonly ParameterName[]): AppError {

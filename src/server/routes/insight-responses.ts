@@ -19,6 +19,7 @@ import { policyOf, readPolicy } from '../../points/policy.ts';
 import { jsonAnswer } from '../../render/text/json-body.ts';
 import type { RenderedBody } from '../../render/text/rendered-body.ts';
 import { isText } from '../../render/text/representations.ts';
+import { zoneData } from '../../system/zones.ts';
 import { findNamed } from '../request/path-resource.ts';
 import { type AnyAnswer, type Ask, eventsAsked, eventsOf } from '../request/route.ts';
 import { answerTable, INSIGHT_TABLES } from './insight-tables.ts';
@@ -169,7 +170,7 @@ export async function answerHeatMap(ask: Ask): Promise<RenderedBody> {
   );
   return await answerTable(ask, INSIGHT_TABLES.heatMap, {
     rows: () => hours.flatMap((day, at) => day.map((events, hour) => ({ day: at + 1, hour, events }))),
-    whole: () => ({ zone, hours }),
+    whole: () => ({ zone, zoneData: zoneData(), hours }),
   });
 }
 
@@ -320,7 +321,7 @@ function periodsAsked({ parameters: { interval = 'day', zone = 'UTC' } }: Ask): 
 function described({ parameters }: Ask, { startsMs, endMs }: { startsMs: readonly number[]; endMs: number }) {
   const { interval = 'day', zone = 'UTC' } = parameters;
   const end = startsMs.length === 0 ? null : formatBound(endMs);
-  return { interval, zone, periods: instants(startsMs), end };
+  return { interval, zone, zoneData: zoneData(), periods: instants(startsMs), end };
 }
 
 function* instants(allMs: readonly number[]): Generator<string> {

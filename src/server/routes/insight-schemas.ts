@@ -9,9 +9,12 @@ const Instant = (description: string) => Type.String({ format: 'date-time', desc
 const orNull = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 const named = (title: string, properties: Record<string, TSchema>) => Type.Object(properties, { title });
 
+const ZoneData = Type.String({ description: 'Version of the time zone rules.' });
+
 const PERIODS = {
   interval: Type.String({ description: 'Length of each period.' }),
   zone: Type.String({ description: 'Time zone of the periods.' }),
+  zoneData: ZoneData,
   periods: Type.Array(Instant('Start of a period.'), {
     description: 'Each period ends where the next one begins.',
   }),
@@ -97,6 +100,7 @@ export const HeatMapItem = Type.Object({
 
 export const HeatMap = named('HeatMap', {
   zone: Type.String({ description: 'Time zone of the days and hours.' }),
+  zoneData: ZoneData,
   hours: Type.Array(Type.Array(Count('Events.'), { minItems: 24, maxItems: 24 }), {
     minItems: 7,
     maxItems: 7,

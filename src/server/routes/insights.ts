@@ -43,7 +43,7 @@ const BOARD = { id: 7, title: 'Welcome', category: 'Communications' };
 const USER = { id: 12, email: 'ada@example.org', role: 'user', name: 'Ada Lovelace' };
 const ORGANIZATION = { id: 1, name: 'Example', domain: 'example.org', category_id: 2 };
 const NOON = '2018-03-12T12:00:00.000+00:00';
-const WEEK = { interval: 'week', zone: 'UTC', periods: ['2018-03-12T00:00:00.000+00:00'] };
+const WEEK = { interval: 'week', zone: 'UTC', zoneData: '2026c', periods: ['2018-03-12T00:00:00.000+00:00'] };
 const END = '2018-03-19T00:00:00.000+00:00';
 
 const EVENTS: readonly ParameterName[] = ['start', 'end', 'board', 'user', 'action'];
@@ -97,7 +97,7 @@ const OF_ORGANIZATION: readonly Route[] = [
     answer: answerReturning,
   },
   {
-    ...figures(HeatMap, { zone: 'UTC', hours: new Array(7).fill(new Array(24).fill(0)) }),
+    ...figures(HeatMap, { zone: 'UTC', zoneData: '2026c', hours: new Array(7).fill(new Array(24).fill(0)) }),
     ...asTable(INSIGHT_TABLES.heatMap),
     operation: 'getHeatMap',
     path: '/heat-map',

@@ -1,0 +1,81 @@
+/** The time zone rules of a server: those of a folder, what says so, and what depends on them. */
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { compileZones, SOURCES, whyWithoutZoneTools } from '../system/zone-tables.ts';
+import { run, runJson, temporaryFolder } from './command.ts';
+import { serving, stop } from './serving.ts';
+
+const folder = temporaryFolder();
+const data = join(folder, 'data');
+const school = ['--organization', 'school', '--data', data];
+
+/** Two events around the midnight of Winnipeg that the rules of 2026f moved. */
+function writeBundle(): string {
+  const bundle = join(folder, 'bundle');
+  mkdirSync(bundle);
+  writeFileSync(join(bundle, 'users.csv'), 'id,email,name\n1,ada@x.example,Ada\n');
+  writeFileSync(join(bundle, 'boards.csv'), 'id,title\n7,Chemistry\n');
+  writeFileSync(
+    join(bundle, 'events.csv'),
+    [
+      'id,type,action,timestamp,board_id,actor_id,owner_id',
+      '1,board,visited,2026-11-15T12:00:00Z,7,1,1',
+      '2,board,visited,2026-11-16T05:30:00Z,7,1,1\n',
+    ].join('\n'),
+  );
+  return bundle;
+}
+
+describe('serve --zone-data', { skip: whyWithoutZoneTools() }, () => {
+  it('has the days of these rules, says which they are, and changes the entity tags', async (t) => {
+    await runJson(['import', writeBundle(), ...school]);
+    const { key } = await runJson(['keys', 'create', ...school]);
+    const seen: {
+      readonly events: readonly number[];
+      readonly etag: string | null;
+      readonly hours: string;
+    }[] = [];
+    for (const version of ['2026c', '2026f'] as const) {
+      const rules = compileZones(join(folder, version), SOURCES[version], version);
+      const words = ['--data', data, '--workers', '1', '--admin-port', '0', '--zone-data', rules];
+      const server = await serving(t, ['serve', ...words], 'Zone data');
+      assert.equal(server.printed['Zone data'], version);
+      const { origin } = new URL(server.printed['Variant A']!);
+      const ask = (path: string) => fetch(`${origin}/insights/v1/${path}`, { headers: { apikey: key } });
+      const days = await ask('activity?zone=America/Winnipeg');
+      const { zoneData, series } = JSON.parse(await days.text());
+      assert.equal(zoneData, version);
+      const heat = JSON.parse(await (await ask('heat-map?zone=America/Winnipeg')).text());
+      assert.equal(heat.zoneData, version);
+      seen.push({
+        events: series[0].events,
+        etag: days.headers.get('etag'),
+        hours: JSON.stringify(heat.hours),
+      });
+      const metrics = await (await fetch(new URL('/metrics', server.printed['Admin']))).text();
+      assert.match(metrics, new RegExp(`^corkboard_zone_data_info\\{version="${version}"\\} 1$`, 'm'));
+      await stop(server, 'SIGTERM');
+      const check = await runJson(['check', '--data', data, '--zone-data', rules]);
+      assert.equal(check.zoneData, version);
+      const { stdout } = await run(['check', '--data', data, '--zone-data', rules]);
+      assert.match(stdout, new RegExp(`^Time zone rules: ${version}\\.$`, 'm'));
+    }
+    assert.deepEqual(
+      seen.map(({ events }) => events),
+      [[2], [1, 1]],
+    );
+    assert.notEqual(seen[0]?.etag, seen[1]?.etag);
+    assert.notEqual(seen[0]?.hours, seen[1]?.hours);
+  });
+
+  it('is refused if there are no rules', async () => {
+    const { code, stderr } = await run(['check', '--data', data, '--zone-data', join(folder, 'missing')]);
+    assert.equal(code, 2);
+    assert.match(
+      stderr,
+      /missing has no compiled time zone rules\. Install the package tzdata, or choose other/,
+    );
+  });
+});
