@@ -17,7 +17,7 @@ const INSTALLED = '**/node_modules';
 export const SETS = {
   /** Tests that need Chromium, other languages, or tools of operators. */
   tools: [
-    'test/cli/monitoring.test.ts',
+    'test/cli/{monitoring,pgbouncer}.test.ts',
     'test/client/browser.test.ts',
     'test/clients/*.test.ts',
     'test/console/in-chromium.test.ts',

@@ -39,7 +39,7 @@ describe('the keyring in PostgreSQL', () => {
       open: (now) => openPostgresKeyring(new PostgresDatabase(url), now, now),
       contents: async () => String(await database.rows('SELECT keys::text FROM keys')),
       remove: async () => {
-        await database.rows('TRUNCATE keys');
+        await database.rows('TRUNCATE corkboard.keys');
       },
     }),
   });
@@ -53,9 +53,9 @@ it('a migration withdraws LMS ids, which keys that redact nothing could not see 
   const redact = { email: false, name: true, id: false };
   const seeing = await keyring.create({ ...GRANT, redact: NO_REDACTION, allowLmsLookup: true }, undefined);
   const redacting = await keyring.create({ ...GRANT, redact, allowLmsLookup: true }, undefined);
-  await old.rows("DELETE FROM steps WHERE name >= '0004'");
-  await old.rows('ALTER TABLE keys DROP lms_splits');
-  await old.rows('DROP TABLE removals');
+  await old.rows("DELETE FROM corkboard.steps WHERE name >= '0004'");
+  await old.rows('ALTER TABLE corkboard.keys DROP lms_splits');
+  await old.rows('DROP TABLE corkboard.removals');
   assert.deepEqual((await migrate(old)).steps, [4, 5, 6]);
   const allowed = new Map((await keyring.list()).map(({ id, allowLmsLookup }) => [id, allowLmsLookup]));
   assert.deepEqual(
@@ -154,7 +154,7 @@ describe('a server that looks up keys', () => {
     const { entry } = await server.create(GRANT, undefined);
     const other = await database.connect();
     await other.rows('BEGIN');
-    await other.rows('UPDATE keys SET label = label');
+    await other.rows('UPDATE corkboard.keys SET label = label');
     const ring = openPostgresKeyring(new PostgresDatabase(url), now, now);
     ring.recordUse(entry);
     await ring.close();

@@ -25,7 +25,7 @@ const START_TIMEOUT_MS = 60_000;
 /** Data survive the end of the server's processes, but need not survive a crash of the machine. */
 const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: '400' };
 /** The unprivileged user of Linux: it exists everywhere, and owns nothing. */
-const UNPRIVILEGED = { uid: 65_534, gid: 65_534 };
+export const UNPRIVILEGED = { uid: 65_534, gid: 65_534 };
 
 export interface Throwaway {
   /**

@@ -114,7 +114,7 @@ describe('a transaction in the catalog', () => {
     const blocking = new PostgresDatabase(url);
     const holder = await blocking.connect();
     await holder.rows('BEGIN');
-    await holder.rows('UPDATE catalog SET tick = tick');
+    await holder.rows('UPDATE corkboard.catalog SET tick = tick');
     // The transaction has begun, and waits for the row when the database stops responding.
     const creating = assertAway(() => store.createOrganization('another', {}), 'createOrganization');
     const waiting = `SELECT FROM pg_stat_activity

@@ -1,4 +1,7 @@
-/** Recognizes driver errors that mean that the database is unreachable and a retry can help. */
+/**
+ * Recognizes driver errors that mean that the database is unreachable and a retry can help, and
+ * those of a pooler that cannot be used.
+ */
 import { AppError } from '../../domain/app-error.ts';
 
 /**
@@ -27,6 +30,13 @@ function isAway(error: unknown): boolean {
 }
 
 export function translated(error: unknown): unknown {
+  if (error instanceof Error && error.message.includes('statement pooling mode')) {
+    return new AppError(
+      'data-unreadable',
+      'PgBouncer allows no transactions for this database. Set its pool_mode to transaction or session.',
+      { cause: error },
+    );
+  }
   if (!isAway(error)) return error;
   return new AppError('database-away', 'The database cannot be reached now. Try again in a moment.', {
     cause: error,

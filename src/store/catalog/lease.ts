@@ -8,6 +8,7 @@ import { AppError } from '../../domain/app-error.ts';
 import { waitForTurn } from '../publication-turn.ts';
 import type { PublicationOptions } from '../store.ts';
 import type { OwnConnection, PostgresDatabase } from './postgres-database.ts';
+import { SCHEMA } from './postgres-tables.ts';
 
 /** A lease that was not renewed for this long is free. */
 export const LEASE_MS = 15_000;
@@ -25,7 +26,7 @@ const FOREIGN_KEY_VIOLATION = '23503';
  * failover to a lagging standby, the epoch of a lost lease is not given out a second time.
  */
 const TAKE = `
-  INSERT INTO leases (organization, epoch, ends, locked)
+  INSERT INTO ${SCHEMA}.leases (organization, epoch, ends, locked)
   VALUES (
     $1, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, now() + $2 * interval '1 ms', $3
   )
@@ -34,7 +35,7 @@ const TAKE = `
     WHERE leases.ends < now() OR (leases.locked AND excluded.locked)
   RETURNING epoch`;
 const RENEW = `
-  UPDATE leases SET ends = now() + $3 * interval '1 ms', locked = $4
+  UPDATE ${SCHEMA}.leases SET ends = now() + $3 * interval '1 ms', locked = $4
   WHERE organization = $1 AND epoch = $2`;
 
 export class Lease {
@@ -135,10 +136,11 @@ async function tryToTake(
 }
 
 /**
- * The lock lasts as long as the connection. Behind a pooler that shares connections it may outlive
- * its holder.
+ * The lock lasts as long as the connection. Never taken behind a pooler: a session that several
+ * clients share gives the lock to each of them, and may outlive them.
  */
 async function takeLock(connection: OwnConnection, organization: number): Promise<boolean> {
+  if (!connection.ownsSession) return false;
   const [row] = await connection.rows('SELECT pg_try_advisory_lock($1, $2)', [LOCKS, organization]);
   return row?.[0] === true;
 }

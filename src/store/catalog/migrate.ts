@@ -5,9 +5,8 @@
 import { AppError } from '../../domain/app-error.ts';
 import { told } from './connection-errors.ts';
 import type { PostgresDatabase, Session } from './postgres-database.ts';
-import { STEPS } from './postgres-tables.ts';
+import { SCHEMA, STEPS } from './postgres-tables.ts';
 
-const SCHEMA = 'corkboard';
 /**
  * Key of the advisory lock that serializes migrations before there is a table to lock: "corkmigr"
  * in ASCII.
@@ -34,7 +33,7 @@ export async function migrate(database: PostgresDatabase): Promise<Migrated> {
   const setAside = await database.session(prepareSchema);
   await refuseNewer(database);
   const { runSteps } = await import('./migrator.ts');
-  const steps = await told(runSteps(database, SCHEMA));
+  const steps = await told(runSteps(database, LOCK));
   return { steps: steps.map(Number), setAside };
 }
 
@@ -43,6 +42,11 @@ export async function migrate(database: PostgresDatabase): Promise<Migrated> {
  * version of Corkboard have run.
  */
 export async function checkMigrations(database: PostgresDatabase): Promise<void> {
+  // A pooler that allows no transactions refuses this before anything is written.
+  await database.transact(checkSteps);
+}
+
+async function checkSteps(database: Session): Promise<void> {
   if (await hasRows(database)) {
     throw new AppError(
       'data-unreadable',
@@ -96,15 +100,15 @@ async function hasRows(database: Session): Promise<boolean> {
   return await exists(database, 'to_regclass', `${SCHEMA}.migrations`);
 }
 
-async function refuseNewer(database: PostgresDatabase): Promise<void> {
+async function refuseNewer(database: Session): Promise<void> {
   const done = await doneSteps(database);
   if ([...done].every((step) => step in STEPS)) return;
   throw new AppError('data-unreadable', 'The database was made by a newer Corkboard. Use that version.');
 }
 
-async function doneSteps(database: PostgresDatabase): Promise<ReadonlySet<string>> {
+async function doneSteps(database: Session): Promise<ReadonlySet<string>> {
   if (!(await exists(database, 'to_regclass', `${SCHEMA}.steps`))) return new Set();
-  const rows = await database.rows('SELECT name FROM steps');
+  const rows = await database.rows(`SELECT name FROM ${SCHEMA}.steps`);
   return new Set(rows.map(([name]) => String(name)));
 }
 

@@ -1,11 +1,13 @@
 /**
- * One PostgreSQL database: a small pool of connections for short statements, in the schema
- * `corkboard`. No connection is held while a client reads a response. A connection failure is an
- * `AppError` `database-away`, after at most some seconds.
+ * One PostgreSQL database: a small pool of connections for short statements. No connection is held
+ * while a client reads a response. A connection failure is an `AppError` `database-away`, after at
+ * most some seconds. Nothing may rely on the state of a session: behind a pooler in transaction
+ * mode, each transaction has a session of its own.
  */
 import { Client, Pool, type PoolClient, types } from 'pg';
 import type { ColumnValue } from './catalog.ts';
 import { told, translated } from './connection-errors.ts';
+import { qualified } from './postgres-tables.ts';
 
 export type StatementParameter = ColumnValue | readonly string[];
 
@@ -34,8 +36,13 @@ export interface Session {
   rows(sql: string, parameters?: readonly StatementParameter[]): Promise<ColumnValue[][]>;
 }
 
-/** A dedicated connection, for work that outlives a statement. */
+/**
+ * A dedicated connection, for work that outlives a statement. Statements must name the schema of
+ * tables.
+ */
 export interface OwnConnection extends Session {
+  /** False behind a pooler, which may give the session to others, also while this is open. */
+  readonly ownsSession: boolean;
   close(): Promise<void>;
 }
 
@@ -68,7 +75,9 @@ export class PostgresDatabase implements Session {
     const client = await this.lend();
     let failed = true;
     try {
-      const result = await use({ rows: (sql, parameters) => rowsOf(client, sql, parameters) });
+      const result = await use({
+        rows: (sql, parameters) => rowsOf(client, qualified(sql), parameters),
+      });
       failed = false;
       return result;
     } finally {
@@ -93,23 +102,26 @@ export class PostgresDatabase implements Session {
 
   /** A connection outside the pool. `answerMs` 0: statements have no time limit. */
   async connect(answerMs = this.#waits.answerMs): Promise<OwnConnection> {
-    const client = await this.#newClient(answerMs);
+    const { client, ownsSession } = await this.#newClient(answerMs);
     return {
+      ownsSession,
       rows: (sql, parameters) => rowsOf(client, sql, parameters),
       close: () => client.end().catch(() => undefined),
     };
   }
 
   /**
-   * Listens to a channel on a connection outside the pool. `onEnd` is called once, when the
-   * connection breaks or closes. A connection that cannot be made throws instead.
+   * Listens to a channel on a connection outside the pool; absent behind a pooler. `onEnd` is
+   * called once, when the connection breaks or closes. A connection that cannot be made throws
+   * instead.
    */
   async listen(
     channel: string,
     onMessage: (text: string) => void,
     onEnd: () => void,
-  ): Promise<{ close(): Promise<void> }> {
-    const client = await this.#newClient(this.#waits.answerMs);
+  ): Promise<{ close(): Promise<void> } | undefined> {
+    const { client, ownsSession } = await this.#newClient(this.#waits.answerMs);
+    if (!ownsSession) return void (await client.end());
     client.on('notification', ({ payload = '' }) => onMessage(payload));
     client.once('end', onEnd);
     await told(client.query(`LISTEN ${channel}`));
@@ -132,12 +144,12 @@ export class PostgresDatabase implements Session {
     if (this.#holders === 0) await this.#pool.end();
   }
 
-  async #newClient(answerMs: number): Promise<Client> {
+  async #newClient(answerMs: number) {
     const client = new Client(this.#options(answerMs));
     client.on('error', () => undefined);
     try {
       await client.connect();
-      return client;
+      return { client, ownsSession: await ownsSessionOf(client) };
     } catch (error) {
       await client.end().catch(() => undefined);
       throw translated(error);
@@ -152,13 +164,19 @@ export class PostgresDatabase implements Session {
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       application_name: 'corkboard',
-      options: '-c search_path=corkboard',
       types: {
         getTypeParser: (oid: number, format?: 'text' | 'binary') =>
           oid === INT8 ? BigInt : types.getTypeParser(oid, format),
       },
     };
   }
+}
+
+/** A pooler tells its clients numbers of its own, by which they can cancel queries. */
+async function ownsSessionOf(client: Client): Promise<boolean> {
+  const { processID } = client as Client & { readonly processID: number | null };
+  const [row] = await rowsOf(client, 'SELECT pg_backend_pid()');
+  return row?.[0] === processID;
 }
 
 async function rowsOf(

@@ -1,8 +1,10 @@
 /**
- * The tables of a shared store in PostgreSQL, in the schema `corkboard`, and their numbered
- * migrations. Only append to them. Versions are files cut into chunks; the tables list the chunks
- * of each version, and hold the chunks themselves unless these are in a bucket or a folder.
+ * The tables of a shared store in PostgreSQL, their schema, and their numbered migrations. Only
+ * append to them. Versions are files cut into chunks; the tables list the chunks of each version,
+ * and hold the chunks themselves unless these are in a bucket or a folder.
  */
+export const SCHEMA = 'corkboard';
+
 const FIRST_TABLES = `
   -- One row. id: random; names the folder of this catalog in local caches. tick: counts what is
   -- published or configured, in the order in which it comes into force. place: where the chunks of
@@ -81,3 +83,11 @@ export const STEPS: Readonly<Record<string, string>> = {
   '0005': LMS_SPLITS,
   '0006': REMOVALS,
 };
+
+const NAMES = Object.values(STEPS).flatMap((step) => step.match(/(?<=CREATE TABLE )\w+/g) ?? []);
+const TABLE = new RegExp(`\\b(FROM|JOIN|INTO|UPDATE) (${NAMES.join('|')})\\b`, 'g');
+
+/** The statement with the schema of each table, because a pooler passes on no search_path. */
+export function qualified(sql: string): string {
+  return sql.replace(TABLE, `$1 ${SCHEMA}.$2`);
+}

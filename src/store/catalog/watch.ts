@@ -1,6 +1,6 @@
 /**
  * Receives notifications of publications. Some are missed: those sent during a reconnection, and
- * all of them behind a pooler that does not deliver notifications. So callers must poll as well.
+ * all of them behind a pooler. So callers must poll as well.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PostgresDatabase } from './postgres-database.ts';
@@ -46,6 +46,7 @@ export class Watch {
       if (!signal.aborted) this.#onPublished(organization);
     };
     const connection = await this.#database.listen(PUBLISHED_CHANNEL, tell, end);
+    if (connection === undefined) return this.#ending.abort();
     signal.addEventListener('abort', end, { once: true });
     if (signal.aborted) end();
     await ended;

@@ -66,6 +66,8 @@ export async function openPostgresTarget(
     const stateColumns = await stateColumnsIn(client, schema);
     refuseOthers(existing, stateColumns);
     if (reader !== undefined) await checkRole(client, reader);
+    // By itself, because a pooler that allows no transactions only refuses one that stays open.
+    await client.query('BEGIN');
     await client.query(schemaSql(schema, stateColumns));
   } catch (error) {
     await client?.end().catch(() => undefined);
@@ -78,7 +80,7 @@ function targetOf(client: Client, schema: string, reader: string | undefined): C
   return {
     async transact(change) {
       try {
-        await client.query('BEGIN');
+        await client.query(`BEGIN; ${inSchema(schema)}`);
         // Keeps other syncs out until the end of the transaction; readers do not wait.
         await client.query(`LOCK TABLE ${STATE_TABLE} IN EXCLUSIVE MODE`);
         const existing = await relationsIn(client, schema);
@@ -106,9 +108,14 @@ function schemaSql(schema: string, stateColumns: readonly string[]): string {
   const state = STATE_COLUMNS.map((name) => `${name} text`).join(', ');
   const added = `ALTER TABLE ${STATE_TABLE} ADD COLUMN IF NOT EXISTS ${POINTS_COLUMN} text;`;
   return `SELECT pg_advisory_xact_lock(${LOCK}, hashtext('${schema}'));
-    CREATE SCHEMA IF NOT EXISTS ${quoted(schema)}; SET search_path TO ${quoted(schema)};
+    CREATE SCHEMA IF NOT EXISTS ${quoted(schema)}; ${inSchema(schema)}
     CREATE TABLE IF NOT EXISTS ${STATE_TABLE} (${state});
-    ${stateColumns.includes(POINTS_COLUMN) ? '' : added} ${TABLES.map(tableSql).join('')}`;
+    ${stateColumns.includes(POINTS_COLUMN) ? '' : added} ${TABLES.map(tableSql).join('')} COMMIT;`;
+}
+
+/** For one transaction: behind a pooler, the next one may be in a different session. */
+function inSchema(schema: string): string {
+  return `SET LOCAL search_path TO ${quoted(schema)};`;
 }
 
 function tableSql(table: CopyTable): string {

@@ -130,7 +130,7 @@ async function startImporter(first: number, count: number, leaseMs = LONG_LEASE_
 async function killBeforeTransaction({ child }: Importer): Promise<void> {
   const blocking = await database.connect();
   await blocking.rows('BEGIN');
-  await blocking.rows('UPDATE catalog SET tick = tick');
+  await blocking.rows('UPDATE corkboard.catalog SET tick = tick');
   child.stdin?.write('go\n');
   const waiting = `SELECT FROM pg_stat_activity
     WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%tick = tick + 1%'`;
@@ -268,7 +268,7 @@ describe('a forgotten user', () => {
       );
       for (const [column, isBytes] of columns) {
         const rows = await database.rows(
-          `SELECT ${String(column)}${isBytes === true ? '' : '::text'} FROM ${String(table)}`,
+          `SELECT ${String(column)}${isBytes === true ? '' : '::text'} FROM corkboard.${String(table)}`,
         );
         for (const [value] of rows) {
           const text = value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value);
