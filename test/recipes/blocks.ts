@@ -5,6 +5,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
+/** The section of docs/recipes.md whose blocks `readers.test.ts` runs. */
+export const READERS_SECTION = 'Exact ids in other programs';
+
 export interface Block {
   /** The heading above the block, and the number of the block under that heading, from 1. */
   readonly name: string;
