@@ -68,7 +68,7 @@ export const SETS = {
   /** The other tests that need PostgreSQL or an S3-compatible server. */
   stores: [
     'test/{cli,sync}/sync.test.ts',
-    'test/sync/{batches,bi-tools,points,views}.test.ts',
+    'test/sync/{batches,bi-tools,points,time-zones,views}.test.ts',
     'test/sync/cells.test.ts',
     'test/dataset/resident.test.ts',
     'test/keys/{key-rows,postgres-keyring}.test.ts',
