@@ -92,6 +92,7 @@ const SURFACE: Readonly<Record<string, readonly string[]>> = {
   'corkboard points export': [
     ...['--organization', '--board', '--for', '--value', '--column', '--id', '--start', '--end'],
   ],
+  'corkboard points recompute': ['--organization', '--json'],
   'corkboard copy': ['--from', '--to', '--organization', '--no-keys', '--json'],
   'corkboard backup': ['--organization', '--json'],
   'corkboard restore': ['--organization', '--replace', '--json'],

@@ -70,6 +70,56 @@ describe('serve --zone-data', { skip: whyWithoutZoneTools() }, () => {
     assert.notEqual(seen[0]?.hours, seen[1]?.hours);
   });
 
+  it('moves points into the weeks of newer rules with the next publication, and with a command', async () => {
+    const policy = join(folder, 'policy.json');
+    const weekStarts = { day: 'monday', time: '00:00', zone: 'America/Winnipeg' };
+    const rules = [{ on: 'board.visited', to: 'actor', points: 5 }];
+    writeFileSync(policy, JSON.stringify({ weeklyMaximum: 5, weekStarts, rules }));
+    const [before, after] = (['2026c', '2026f'] as const).map((version) => [
+      '--zone-data',
+      compileZones(join(folder, `${version}-points`), SOURCES[version], version),
+    ]) as [string[], string[]];
+    const inPlace = (place: string) => ['--organization', 'school', '--data', join(folder, place)];
+    const explain = async (place: string, ruled: readonly string[]) => {
+      const ledger = ['points', 'explain', '--board', '7', '--user', '1'];
+      const { lines, standing } = await runJson([...ledger, ...inPlace(place), ...ruled]);
+      return [standing.totalPoints, lines.map(({ week }: { readonly week: string }) => week)];
+    };
+    const old = [5, ['2026-11-09T00:00-06:00', '2026-11-09T00:00-06:00']];
+    const healed = [10, ['2026-11-09T00:00-05:00', '2026-11-16T00:00-05:00']];
+    const bundle = join(folder, 'bundle');
+    for (const [place, heal] of [
+      ['recomputed', ['points', 'recompute']],
+      ['imported', ['import', bundle]],
+    ] as const) {
+      await runJson(['organizations', 'create', 'school', '--data', join(folder, place)]);
+      await runJson([
+        'organizations',
+        'configure',
+        'school',
+        '--policy',
+        policy,
+        '--data',
+        join(folder, place),
+      ]);
+      await runJson(['import', bundle, ...inPlace(place), ...before]);
+      assert.deepEqual(await explain(place, before), old);
+      const again = await runJson([...heal, ...inPlace(place), ...before]);
+      assert.equal(again.published, false);
+      const { published } = await runJson([...heal, ...inPlace(place), ...after]);
+      assert.equal(published, true);
+      assert.deepEqual(await explain(place, after), healed);
+      assert.equal((await runJson([...heal, ...inPlace(place), ...after])).published, false);
+      await runJson(['rollback', '--to', '1', ...inPlace(place), ...after]);
+      assert.deepEqual(await explain(place, after), healed, 'after a rollback');
+    }
+    const { stdout } = await run(['points', 'recompute', ...inPlace('imported'), ...after]);
+    assert.equal(
+      stdout,
+      'Nothing has changed: weeks begin at the same times by the time zone rules 2026f.\n',
+    );
+  });
+
   it('is refused if there are no rules', async () => {
     const { code, stderr } = await run(['check', '--data', data, '--zone-data', join(folder, 'missing')]);
     assert.equal(code, 2);

@@ -22,10 +22,14 @@ import { type GradedQuery, readGradedUsers, type UsersLeftOut } from '../../poin
 import { type BoardPolicy, policyOf, readPolicy } from '../../points/policy.ts';
 import type { Store } from '../../store/store.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
+import { publishChange, turnOf } from '../process/publish.ts';
 import { type StorageOptions, withStore } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
 import { readIdentifier, readInstant, readLine } from '../terminal/options.ts';
 import { countOf, type JsonOption, printResult, remark } from '../terminal/output.ts';
+
+/** How long `recompute` waits for another change to end. */
+const WAIT_MS = 600_000;
 
 interface ExplainOptions extends StorageOptions, JsonOption {
   readonly organization: string;
@@ -36,7 +40,7 @@ interface ExplainOptions extends StorageOptions, JsonOption {
 export function addPointsCommands(program: Command): void {
   const points = program
     .command('points')
-    .description('Explain points totals, and write them for gradebooks.');
+    .description('Explain points totals, compute them again, and write them for gradebooks.');
   const example = 'corkboard points explain --organization school --board 7 --user 12';
   addExamples(points, [example]);
   const explain = points
@@ -54,6 +58,41 @@ export function addPointsCommands(program: Command): void {
     );
   addExamples(explain, [example, `${example} --json`]);
   addExportCommand(points);
+  addRecomputeCommand(points);
+}
+
+interface RecomputeOptions extends StorageOptions, JsonOption {
+  readonly organization: string;
+}
+
+function addRecomputeCommand(points: Command): void {
+  const recompute = points
+    .command('recompute')
+    .summary('Compute points again if weeks begin at other times.')
+    .description(
+      'Compute points again, and publish them, if weeks of the points policy begin at other times by the time zone rules in use. Every import does the same, so this is only needed if none is run.',
+    )
+    .addOption(organizationOption('name of the organization'))
+    .option('--json', 'print one JSON object')
+    .action(async (_options: unknown, command: Command) =>
+      recomputePoints(await chooseOrganization(command.optsWithGlobals<RecomputeOptions>())),
+    );
+  addExamples(recompute, ['corkboard points recompute --organization school']);
+}
+
+async function recomputePoints(options: RecomputeOptions): Promise<void> {
+  const { organization } = options;
+  const { zoneData } = await import('../../system/zones.ts');
+  const rules = zoneData();
+  const turn = { ...turnOf(organization, WAIT_MS), cause: { command: 'points recompute' } };
+  const { published, version } = await withStore(options, (store) =>
+    publishChange(store, organization, turn),
+  );
+  printResult(options, { published, version, zoneData: rules }, () =>
+    published
+      ? `Computed points with the time zone rules ${rules}. Published as version ${version} of ${organization}.`
+      : `Nothing has changed: weeks begin at the same times by the time zone rules ${rules}.`,
+  );
 }
 
 interface GradebookOptions extends StorageOptions {

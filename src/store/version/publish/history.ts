@@ -11,6 +11,8 @@ const MOST_FILES = 20;
 interface About extends Cause {
   readonly changes: Changes;
   readonly counts: Outcome['counts'];
+  /** The version of the time zone rules with which its weeks of points were computed. */
+  readonly zoneData: string;
 }
 
 /** Adds a publication to the history. */
@@ -28,6 +30,12 @@ export async function recordPublication(
       about: JSON.stringify({ ...about, ...(files === undefined ? {} : { files }) }),
     },
   );
+}
+
+/** The time zone rules of the latest publication; undefined if it does not tell. */
+export async function readZoneData(connection: DuckDBConnection): Promise<string | undefined> {
+  const [row] = await runRows(connection, 'SELECT about FROM publications ORDER BY publication DESC LIMIT 1');
+  return aboutOf(row?.[0]).zoneData;
 }
 
 /**
@@ -52,12 +60,15 @@ export function historyOf([publication, version, publishedMs, about]: readonly D
   PublishedVersion,
   'isKept'
 > {
-  const { command, files, restored, changes, counts }: Partial<About> =
-    about === null || about === undefined ? {} : JSON.parse(text(about));
+  const { command, files, restored, changes, counts } = aboutOf(about);
   const cause =
     command === undefined ? undefined : { command, ...(files && { files }), ...(restored && { restored }) };
   return {
     ...{ publication: Number(publication), version: text(version), publishedMs: Number(publishedMs) },
     ...{ cause, changes, counts },
   };
+}
+
+function aboutOf(about: DuckDBValue | undefined): Partial<About> {
+  return about === null || about === undefined ? {} : JSON.parse(text(about));
 }

@@ -11,7 +11,7 @@ import type { AtOnce } from '../../build-memory.ts';
 import { fillTemporary, runRows } from '../database.ts';
 import { portionsIn } from '../portions.ts';
 import { appendInOrder, emptyOrdered, type RowFilter, replaceRows, rowsOfPairs } from './layout.ts';
-import { fillPolicies, placeOf } from './policy-tables.ts';
+import { fillPolicies, fillWeeks, placeOf } from './policy-tables.ts';
 
 /**
  * Updates all points tables after merging and deriving. `all`: computes them all, because the
@@ -52,6 +52,21 @@ export async function publishPoints(
   await connection.run(TOUCHED_STANDINGS);
   await fillTemporary(connection, 'fresh_standings', standings(touchedRows));
   await replaceRows(connection, 'standings', 'known_standings', 'fresh_standings');
+}
+
+/**
+ * Whether awards are in other weeks than by the policy and the time zone rules in use. Reads all
+ * awards, so it is for when the rules have changed.
+ */
+export async function hasOldWeeks(connection: DuckDBConnection, policyText: string): Promise<boolean> {
+  const [span] = await runRows(
+    connection,
+    'SELECT min(timestamp_ms), max(timestamp_ms) FROM awards WHERE week_ms IS NOT NULL',
+  );
+  if (span === undefined || span[0] === null) return false;
+  const range = { fromMs: Number(span[0]), toMs: Number(span[1]) };
+  await fillWeeks(connection, readPolicy(policyText), range);
+  return (await runRows(connection, OLD_WEEK)).length > 0;
 }
 
 /** Some boards after others, with about as many users as `pairsAtOnce` together. */
@@ -134,6 +149,13 @@ const candidates = ({ ofPins, ofEvent }: Words, unknownOwner: number) => `
   SELECT m.* EXCLUDE (policy), w.week_ms FROM matched m
   LEFT JOIN policy_weeks w ON w.policy = m.policy AND w.place = ${placeOf('m.timestamp_ms')}
     AND m.timestamp_ms >= w.week_ms AND m.timestamp_ms < w.until_ms`;
+
+const OLD_WEEK = `
+  SELECT 1 FROM awards a JOIN board_policies USING (board)
+  JOIN policy_weeks w USING (policy)
+  WHERE w.place = ${placeOf('a.timestamp_ms')} AND a.timestamp_ms >= w.week_ms AND a.timestamp_ms < w.until_ms
+    AND a.week_ms <> w.week_ms
+  LIMIT 1`;
 
 /** Removes the awards of the judged events, and those of the weeks of candidates. */
 const REPLACED = `

@@ -1,6 +1,6 @@
 /** The points policy as tables of the version under construction, for computing awards in SQL. */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { type BoardPolicy, policyOf, readPolicy, type Week } from '../../../points/policy.ts';
+import { type BoardPolicy, type Policy, readPolicy, type Week } from '../../../points/policy.ts';
 import { weekBoundaries } from '../../../points/weeks.ts';
 import type { StagedCell } from '../../staged-columns.ts';
 import { runRows } from '../database.ts';
@@ -32,17 +32,12 @@ export async function fillPolicies(
     CREATE OR REPLACE TEMP TABLE board_overrides (id BIGINT, policy INTEGER);
     CREATE OR REPLACE TEMP TABLE current_policies AS FROM policies LIMIT 0;
     CREATE OR REPLACE TEMP TABLE policy_rules (policy INTEGER, rule INTEGER, type VARCHAR, action VARCHAR, to_owner BOOLEAN,
-      points BIGINT, min_words BIGINT, exclude_self BOOLEAN, from_ms BIGINT, until_ms BIGINT);
-    CREATE OR REPLACE TEMP TABLE policy_weeks (policy INTEGER, week_ms BIGINT, until_ms BIGINT, place BIGINT);`);
-  const weeksOf = weeksOver(range);
+      points BIGINT, min_words BIGINT, exclude_self BOOLEAN, from_ms BIGINT, until_ms BIGINT);`);
   const boards = [...policy.boards.keys()];
-  const all = [policy.default, ...boards.map((board) => policyOf(policy, board))];
+  const all = policiesOf(policy);
   await appendRows(connection, 'current_policies', all.map(policyRow));
   await appendRows(connection, 'policy_rules', all.flatMap(ruleRows));
-  for (const [number, { weeklyMaximum, weekStarts }] of all.entries()) {
-    if (weeklyMaximum === undefined) continue;
-    await runRows(connection, INSERT_WEEKS, { policy: BigInt(number), weeks: weeksOf(weekStarts) });
-  }
+  await fillWeeks(connection, policy, range);
   await appendRows(
     connection,
     'board_overrides',
@@ -53,6 +48,27 @@ export async function fillPolicies(
     INSERT INTO board_policies SELECT b.ix, coalesce(o.policy, 0)
       FROM boards b LEFT JOIN board_overrides o ON o.id = b.id
       WHERE b.ix >= (SELECT count(*) FROM board_policies) ORDER BY b.ix;`);
+}
+
+/** Fills `policy_weeks` for the policies with a maximum; the weeks cover the given instants. */
+export async function fillWeeks(
+  connection: DuckDBConnection,
+  policy: Policy,
+  range: { fromMs: number; toMs: number },
+): Promise<void> {
+  await connection.run(
+    'CREATE OR REPLACE TEMP TABLE policy_weeks (policy INTEGER, week_ms BIGINT, until_ms BIGINT, place BIGINT)',
+  );
+  const weeksOf = weeksOver(range);
+  for (const [number, { weeklyMaximum, weekStarts }] of policiesOf(policy).entries()) {
+    if (weeklyMaximum === undefined) continue;
+    await runRows(connection, INSERT_WEEKS, { policy: BigInt(number), weeks: weeksOf(weekStarts) });
+  }
+}
+
+/** By number. */
+function policiesOf(policy: Policy): readonly BoardPolicy[] {
+  return [policy.default, ...policy.boards.values()];
 }
 
 type Cells = readonly StagedCell[];

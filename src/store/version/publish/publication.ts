@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { AppError } from '../../../domain/app-error.ts';
 import { readPolicy } from '../../../points/policy.ts';
+import { zoneData } from '../../../system/zones.ts';
 import { type BuildMemory, refuseMemoryShortage } from '../../build-memory.ts';
 import { organizationDigest } from '../../organization-digest.ts';
 import { describeOverdue, isTooMany } from '../../overdue.ts';
@@ -47,12 +48,12 @@ import {
 } from './delete-records.ts';
 import { deriveTables, emptyDerived } from './derived-tables.ts';
 import { countAllAsNew, leaveOutForgotten } from './erase.ts';
-import { recordPublication } from './history.ts';
+import { readZoneData, recordPublication } from './history.ts';
 import { restoreOrder } from './layout.ts';
 import { type Merged, mergeStaged } from './merge.ts';
 import { type MergePosition, nextSequence } from './merge-events.ts';
 import type { NextVersion } from './next-version.ts';
-import { publishPoints } from './points-tables.ts';
+import { hasOldWeeks, publishPoints } from './points-tables.ts';
 import { CURRENT, changesOfRollback, type RolledBack, rollBack } from './roll-back.ts';
 import { bringUpToDate, GENERATION_SCHEMA } from './schema.ts';
 import { StagingTables } from './staging-tables.ts';
@@ -212,7 +213,8 @@ export class DuckdbPublication implements Publication {
     const { changes: merged, erased } = await this.#merge();
     const changes = this.#rolledBack?.changes ?? merged;
     const counts = await countContent(this.#connection);
-    if (!this.#isWorthAVersion(changes)) {
+    const hasOldWeeks = await this.#hasOldWeeks(position);
+    if (!hasOldWeeks && !this.#isWorthAVersion(changes)) {
       this.#close();
       await this.#next.configure(this.#settings);
       const { version } = this.#next.entry;
@@ -228,7 +230,7 @@ export class DuckdbPublication implements Publication {
     if (isAnew) await countAllAsNew(this.#connection);
     await deriveTables(this.#connection, isAnew || this.#next.publication === undefined);
     const { policy } = this.#settings;
-    const computesAll = policy !== position.policy || isAnew;
+    const computesAll = policy !== position.policy || hasOldWeeks || isAnew;
     await publishPoints(this.#connection, policy, computesAll, this.#memory.atOnce);
     await restoreOrder(this.#connection);
     const lastSequence = await this.#writeVersion({ version, publishedMs }, position);
@@ -237,7 +239,7 @@ export class DuckdbPublication implements Publication {
       hasUsers: changes.users.added + changes.users.changed > 0,
       isOfPairs: !computesAll && this.#rolledBack === undefined,
     });
-    const about = { ...this.#cause, changes, counts };
+    const about = { ...this.#cause, changes, counts, zoneData: zoneData() };
     await recordPublication(
       this.#connection,
       { publication: position.publication, version, publishedMs },
@@ -255,6 +257,15 @@ export class DuckdbPublication implements Publication {
     const head = { settings: this.#settings, publication, version, publishedMs, forgets };
     await this.#next.publish({ ...head, written });
     return { published: true, version, changes, counts, erased: erased?.events ?? 0, overdue: this.#overdue };
+  }
+
+  /** Whether points are in weeks that the time zone rules in use do not have (decision 107). */
+  async #hasOldWeeks(position: FileState): Promise<boolean> {
+    const { policy } = this.#settings;
+    if (policy !== position.policy) return false;
+    const isOfCurrent = this.#rolledBack === undefined;
+    if (isOfCurrent && (await readZoneData(this.#connection)) === zoneData()) return false;
+    return await hasOldWeeks(this.#connection, policy);
   }
 
   /** Whether the derived tables are computed again, because many events are new. */
