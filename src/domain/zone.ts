@@ -62,6 +62,14 @@ export class Zone {
     return ms + offsetMs === localMs ? ms : localMs - this.stretchAt(fromMs - 1).offsetMs;
   }
 
+  /** The offsets from one instant to another: each with the instant from which it holds. */
+  offsetsBetween(fromMs: number, toMs: number): readonly (readonly [fromMs: number, offsetMs: number])[] {
+    const offsets: [number, number][] = [];
+    for (let ms = fromMs; ms <= toMs; ms = this.stretchAt(ms).toMs)
+      offsets.push([ms, this.stretchAt(ms).offsetMs]);
+    return offsets;
+  }
+
   /** The local time with its offset, to the minute: `2026-11-16T00:30-06:00`. */
   render(ms: number): string {
     const { offsetMs } = this.stretchAt(ms);

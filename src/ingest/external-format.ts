@@ -6,8 +6,9 @@ import { basename } from 'node:path';
 import type { Dataset } from '../dataset/dataset.ts';
 import { AppError } from '../domain/app-error.ts';
 import { shortened } from '../domain/shortened-text.ts';
+import { localTimesOf } from '../store/local-times.ts';
 import type { DeletionOf, NameRecord, StagedProblem } from '../store/staging.ts';
-import type { UnmatchedDeletions } from '../store/store.ts';
+import type { LocalTimeSpan, UnmatchedDeletions } from '../store/store.ts';
 import { ExternalRecords } from './external-records.ts';
 import { Refusal } from './fields/refusal.ts';
 import { plainDerivation } from './formats/derivation.ts';
@@ -135,6 +136,8 @@ export class RecordConversions {
   /** The translator of all inputs, if the format is `isWhole`. */
   #whole: Translator | undefined;
   #knowsAddresses = false;
+  #earliestMs = Number.POSITIVE_INFINITY;
+  #latestMs = Number.NEGATIVE_INFINITY;
 
   constructor(foreign: ExternalFormat, derivation: Derivation, readCurrent: ReadCurrent) {
     this.#foreign = foreign;
@@ -201,6 +204,7 @@ export class RecordConversions {
       else if ('describes' in translation) addOne(this.#described, translation.describes);
       else if ('deletes' in translation) addOne(this.#deleted, translation.deletes);
       else {
+        this.#noteTime(translation.timestamp);
         const kind = `${translation.type}.${translation.action}`;
         addOne(this.#events, nameIn(this.#events, kind, OTHER_ACTIONS));
         const { unlisted } = translation;
@@ -208,6 +212,13 @@ export class RecordConversions {
           addOne(this.#unlisted, nameIn(this.#unlisted, shortened(unlisted, LONGEST_REASON), OTHER_WORDS));
       }
     }
+  }
+
+  /** Absent if the times have an offset, or if no event was read. */
+  get localTimes(): LocalTimeSpan | undefined {
+    const { timeZone } = this.#foreign.options;
+    if (timeZone === undefined || this.#latestMs < this.#earliestMs) return undefined;
+    return localTimesOf(timeZone, this.#earliestMs, this.#latestMs);
   }
 
   /** Keeps a deletion until all events are staged, so that it deletes later ones, too. */
@@ -223,6 +234,13 @@ export class RecordConversions {
     else this.#deleted.delete('events');
     const examples = first.map(({ file, line }) => renderPlace(nameOf(file), decodePlace(line)));
     this.#dropped.addAll(UNMATCHED, { count, examples });
+  }
+
+  #noteTime(timestamp: string): void {
+    if (this.#foreign.options.timeZone === undefined) return;
+    const ms = Date.parse(timestamp);
+    this.#earliestMs = Math.min(this.#earliestMs, ms);
+    this.#latestMs = Math.max(this.#latestMs, ms);
   }
 
   /** Counts an assumption about the line at `place`. */

@@ -208,6 +208,7 @@ export async function importBundle(options: ImportOptions): Promise<ImportReport
       dryRun: options.dryRun ?? false,
       checking: {
         ...{ cascades: options.cascades ?? false, replaced: options.replaced ?? [] },
+        correctsTimes: options.foreign?.options.timeZone !== undefined,
         ...(translations && { nameOf: translations.namesIn(inputs.map(({ name }) => name)) }),
       },
     });
@@ -309,7 +310,7 @@ async function endPublication(staged: StagedInputs): Promise<ImportEnd> {
   await rejects?.finish();
   if (translations?.isAllDropped === true && !staged.mayDropAll) return refused;
   if (dryRun) return { ...refused, outcome: 'checked', ...(await publication.preview()), leftOut, expired };
-  const outcome = await publication.publish();
+  const outcome = await publication.publish(translations?.localTimes);
   return { ...refused, ...outcome, outcome: outcome.published ? 'published' : 'unchanged', leftOut, expired };
 }
 

@@ -161,6 +161,16 @@ export interface Cause {
   readonly source?: string;
 }
 
+/** Local times that an import has read, and the rules of their zone. */
+export interface LocalTimeSpan {
+  readonly zone: string;
+  /** The earliest and the latest event, in Unix milliseconds. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** The offsets of the zone between the two, each with the instant from which it held. */
+  readonly offsets: readonly (readonly [fromMs: number, offsetMs: number])[];
+}
+
 /** A version that was published, as the history of the organization records it. */
 export interface PublishedVersion {
   /** Its number; each publication has a larger one. */
@@ -171,6 +181,7 @@ export interface PublishedVersion {
   readonly cause: Cause | undefined;
   readonly changes: Changes | undefined;
   readonly counts: Counts | undefined;
+  readonly localTimes: LocalTimeSpan | undefined;
   /** Whether its data is kept, so that it can be compared and restored. */
   readonly isKept: boolean;
 }
@@ -247,8 +258,9 @@ export interface Publication {
   preview(): Promise<Preview>;
   /**
    * Publishes in one step. If nothing would change, no version is made and `published` is false.
+   * `localTimes`: recorded in the version.
    */
-  publish(): Promise<Outcome>;
+  publish(localTimes?: LocalTimeSpan): Promise<Outcome>;
   /**
    * Ends a publication in any state and removes what it has stored. Has no effect after `publish`.
    */
@@ -276,6 +288,8 @@ export interface DeletingOptions {
   readonly cascades?: boolean;
   /** Delete published records of these kinds that are not staged; those of erased users stay. */
   readonly replaced?: readonly ReplaceableKind[];
+  /** Delete published events that are staged, by their id, with a different time. */
+  readonly correctsTimes?: boolean;
 }
 
 export interface CheckingOptions extends DeletingOptions {

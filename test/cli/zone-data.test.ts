@@ -1,6 +1,6 @@
 /** The time zone rules of a server: those of a folder, what says so, and what depends on them. */
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { compileZones, SOURCES, whyWithoutZoneTools } from '../system/zone-tables.ts';
@@ -118,6 +118,58 @@ describe('serve --zone-data', { skip: whyWithoutZoneTools() }, () => {
       stdout,
       'Nothing has changed: weeks begin at the same times by the time zone rules 2026f.\n',
     );
+  });
+
+  it('names imports of local times that other rules read, and these correct them', async () => {
+    const log = join(folder, 'log.csv');
+    const rows = ['15/11/26, 10:00', '20/10/26, 10:00'].map(
+      (time) =>
+        `"${time}","Ada","-","Course: Chemistry","System","Course viewed","The user with id '3' viewed the course with id '7'.","web","1.2.3.4"`,
+    );
+    const header =
+      'Time,"User full name","Affected user","Event context",Component,"Event name",Description,Origin,"IP address"';
+    writeFileSync(log, `${[header, ...rows].join('\n')}\n`);
+    const place = ['--data', join(folder, 'local')];
+    const importLog = [
+      'import',
+      log,
+      '--as',
+      'moodle-log',
+      '--time-zone',
+      'America/Winnipeg',
+      '--date-order',
+      'dmy',
+    ];
+    const words = [...importLog, '--organization', 'school', ...place];
+    const [before, after] = (['2026c', '2026f'] as const).map((version) => [
+      '--zone-data',
+      compileZones(join(folder, `${version}-local`), SOURCES[version], version),
+    ]) as [string[], string[]];
+    const timesOf = async () => {
+      const out = join(folder, `exported-${Math.random()}`);
+      await runJson(['export', out, '--organization', 'school', '--format', 'ndjson', ...place]);
+      const lines = readFileSync(join(out, 'events.ndjson'), 'utf8').trimEnd().split('\n');
+      return lines.map((line) => Date.parse(JSON.parse(line).timestamp)).sort();
+    };
+    const outdated =
+      /Local times of America\/Winnipeg that school imported on \d{4}-\d\d-\d\d \(.*log\.csv\) were read with other time zone rules, which differ from 2026-11-01 on\. Import the files again: their events are corrected\./;
+    const first = await run([...words, ...before]);
+    assert.doesNotMatch(first.stderr, outdated);
+    const october = Date.UTC(2026, 9, 20, 15);
+    assert.deepEqual(await timesOf(), [october, Date.UTC(2026, 10, 15, 16)]);
+    assert.doesNotMatch((await run(['check', ...place, ...before])).stdout, outdated);
+    const check = await run(['check', ...place, ...after]);
+    assert.equal(check.code, 0);
+    assert.match(check.stdout, outdated);
+    const other = join(folder, 'other.csv');
+    writeFileSync(other, `${[header, rows[1]!.replace('10:00', '11:00')].join('\n')}\n`);
+    const later = await run([...words.map((word) => (word === log ? other : word)), ...after]);
+    assert.match(later.stderr, outdated);
+    const again = await run([...words, ...after]);
+    assert.equal(again.code, 0);
+    assert.doesNotMatch(again.stderr, outdated);
+    assert.deepEqual(await timesOf(), [october, Date.UTC(2026, 9, 20, 16), Date.UTC(2026, 10, 15, 15)]);
+    assert.doesNotMatch((await run(['check', ...place, ...after])).stdout, outdated);
   });
 
   it('is refused if there are no rules', async () => {

@@ -7,6 +7,7 @@ import { AppError } from '../../domain/app-error.ts';
 import { readReserve } from '../../keys/disk-reserve.ts';
 import { readKeyEntry } from '../../keys/key-row.ts';
 import { type CheckFinding, reasonOf } from '../../store/files/check-report.ts';
+import type { VersionStore } from '../../store/files/version-store.ts';
 import { removeFoldersOnSignals } from '../../system/temporary-folder.ts';
 import { hasFlippedUnusedBit } from '../../system/unused-space.ts';
 import { isLogDamaged } from '../../system/write-ahead-log.ts';
@@ -140,10 +141,23 @@ async function checkPlace(
 ): Promise<readonly string[]> {
   for (const name of names ?? []) await store.organization(name);
   const checked = await store.check(names, onFinding, { onBytes: countBytes('Checking') });
+  for (const name of checked) await noteOutdated(store, name, onFinding);
   const problems = (await keys.findDamage?.()) ?? [];
   for (const problem of problems) add('damage', problem);
   if (problems.length === 0) await checkKeys({ store, keys }, add);
   return checked;
+}
+
+/** Notes which imports read local times with other time zone rules. */
+async function noteOutdated(
+  store: VersionStore,
+  organization: string,
+  onFinding: (finding: CheckFinding) => void,
+): Promise<void> {
+  const { describeOutdated, outdatedTimes } = await import('../../store/local-times.ts');
+  // Damage is a finding already.
+  for (const one of outdatedTimes(await store.versions(organization).catch(() => [])))
+    onFinding({ level: 'note', organization, message: describeOutdated(organization, one) });
 }
 
 async function checkAudit(trail: AuditTrail, folder: string | undefined, add: OnFinding): Promise<void> {

@@ -5,6 +5,7 @@ import { AppError } from '../../domain/app-error.ts';
 import { BOARD_SOURCES, DATE_ORDERS, FORMAT_TITLES } from '../../ingest/formats/choices.ts';
 import type { ImportReport } from '../../ingest/import.ts';
 import { defaultBuildBytes } from '../../store/build-memory.ts';
+import type { VersionStore } from '../../store/files/version-store.ts';
 import { RECORD_KINDS } from '../../store/staging.ts';
 import type { Store } from '../../store/store.ts';
 import { checkFollow, type FollowWords, follow } from '../process/follow.ts';
@@ -135,20 +136,37 @@ async function importPaths(paths: readonly string[], words: ImportCommandWords):
     await withNewStore(options, (store) => follow(store, paths[0]!, options));
     return;
   }
-  const report = await withTarget(options, (store) =>
-    importInto(store, readPaths(paths, options), options, folderOf(options)),
-  );
+  const report = await withTarget(options, async (store) => {
+    const imported = await importInto(store, readPaths(paths, options), options, folderOf(options));
+    if (imported.outcome !== 'refused') await tellOutdated(store, imported.organization, options);
+    return imported;
+  });
   printResult(options, report, () => renderReport(report));
   refuseUnpublished(report);
 }
 
 /** A dry run creates no data folder: if there is none, it uses an empty temporary one. */
-async function withTarget<T>(options: ImportCommandOptions, use: (store: Store) => Promise<T>): Promise<T> {
+async function withTarget<T>(
+  options: ImportCommandOptions,
+  use: (store: VersionStore) => Promise<T>,
+): Promise<T> {
   if (!options.dryRun || hasStorage(options)) return await withNewStore(options, use);
   const { openTemporaryFolder, removeFoldersOnSignals } = await import('../../system/temporary-folder.ts');
   removeFoldersOnSignals();
   using folder = openTemporaryFolder();
   return await withNewStore({ data: join(folder.path, 'data') }, use);
+}
+
+/** Says which earlier imports read local times with other rules. */
+async function tellOutdated(
+  store: VersionStore,
+  organization: string,
+  { timeZone }: Pick<ImportCommandOptions, 'timeZone'>,
+): Promise<void> {
+  if (timeZone === undefined) return;
+  const { describeOutdated, outdatedTimes } = await import('../../store/local-times.ts');
+  for (const one of outdatedTimes(await store.versions(organization)))
+    remark(`corkboard: ${describeOutdated(organization, one)}`);
 }
 
 /** Throws `import-refused` when an import was not published because of its records. */

@@ -55,8 +55,9 @@ export async function deleteRecords(
   connection: DuckDBConnection,
   run: DeletingRun,
 ): Promise<Deleted | undefined> {
-  const { sequence, cascades = false, replaced = [], deleting, expiryMs } = run;
-  if (deleting.size === 0 && replaced.length === 0 && expiryMs === undefined) return undefined;
+  const { sequence, cascades = false, replaced = [], correctsTimes = false, deleting, expiryMs } = run;
+  const mayDelete = deleting.size > 0 || replaced.length > 0 || correctsTimes || expiryMs !== undefined;
+  if (!mayDelete) return undefined;
   let all = 0;
   for (const kind of RECORD_KINDS) {
     const gone = [];
@@ -68,6 +69,7 @@ export async function deleteRecords(
     if (whole !== undefined) gone.push(lacking(whole));
     if (kind === 'events' && expiryMs !== undefined)
       gone.push(`SELECT sequence AS row FROM events WHERE timestamp_ms < ${expiryMs}`);
+    if (kind === 'events' && correctsTimes) gone.push(AT_OTHER_TIMES);
     const rows = gone.join(' UNION ') || 'SELECT 0 AS row LIMIT 0';
     all += await fillTemporary(connection, `gone_${kind}`, rows);
   }
@@ -83,6 +85,10 @@ export async function deleteRecords(
   await renumber(connection);
   return Object.fromEntries(RECORD_KINDS.map((kind, at) => [kind, counts[at]])) as Deleted;
 }
+
+/** Published events that are staged with a different time. */
+const AT_OTHER_TIMES =
+  'SELECT e.sequence AS row FROM events e SEMI JOIN staged_events s ON s.id = e.id AND s.timestamp_ms <> e.timestamp_ms';
 
 /** Removes staged events before an instant, and returns their number. */
 export async function leaveOutExpired(

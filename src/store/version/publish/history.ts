@@ -1,6 +1,6 @@
 /** The publications of an organization, as each version file records them (decision 83). */
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
-import type { Cause, Changes, Outcome, PublishedVersion } from '../../store.ts';
+import type { Cause, Changes, LocalTimeSpan, Outcome, PublishedVersion } from '../../store.ts';
 import { text } from '../../stored-values.ts';
 import { runRows } from '../database.ts';
 import { hasHistory } from './schema.ts';
@@ -13,13 +13,14 @@ interface About extends Cause {
   readonly counts: Outcome['counts'];
   /** The version of the time zone rules with which its weeks of points were computed. */
   readonly zoneData: string;
+  readonly localTimes: LocalTimeSpan;
 }
 
 /** Adds a publication to the history. */
 export async function recordPublication(
   connection: DuckDBConnection,
   { publication, version, publishedMs }: Pick<PublishedVersion, 'publication' | 'version' | 'publishedMs'>,
-  about: Partial<Cause> & Omit<About, 'command'>,
+  about: Partial<Cause & Pick<About, 'localTimes'>> & Pick<About, 'changes' | 'counts' | 'zoneData'>,
 ): Promise<void> {
   const files = about.files?.slice(0, MOST_FILES);
   await runRows(
@@ -60,12 +61,12 @@ export function historyOf([publication, version, publishedMs, about]: readonly D
   PublishedVersion,
   'isKept'
 > {
-  const { command, files, restored, changes, counts } = aboutOf(about);
+  const { command, files, restored, changes, counts, localTimes } = aboutOf(about);
   const cause =
     command === undefined ? undefined : { command, ...(files && { files }), ...(restored && { restored }) };
   return {
     ...{ publication: Number(publication), version: text(version), publishedMs: Number(publishedMs) },
-    ...{ cause, changes, counts },
+    ...{ cause, changes, counts, localTimes },
   };
 }
 

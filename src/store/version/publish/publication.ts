@@ -27,6 +27,7 @@ import {
   type DeletingOptions,
   isSameOrganization,
   type LeftOut,
+  type LocalTimeSpan,
   type Outcome,
   type Overdue,
   type Preview,
@@ -202,13 +203,13 @@ export class DuckdbPublication implements Publication {
     return { changes, erased: erased?.events ?? 0, overdue: this.#overdue };
   }
 
-  async publish(): Promise<Outcome> {
-    const outcome = await this.#publish();
+  async publish(localTimes?: LocalTimeSpan): Promise<Outcome> {
+    const outcome = await this.#publish(localTimes);
     await this.#onPublished?.(outcome, this.#settings);
     return outcome;
   }
 
-  async #publish(): Promise<Outcome> {
+  async #publish(localTimes: LocalTimeSpan | undefined): Promise<Outcome> {
     const position = await this.#position();
     const { changes: merged, erased } = await this.#merge();
     const changes = this.#rolledBack?.changes ?? merged;
@@ -239,7 +240,13 @@ export class DuckdbPublication implements Publication {
       hasUsers: changes.users.added + changes.users.changed > 0,
       isOfPairs: !computesAll && this.#rolledBack === undefined,
     });
-    const about = { ...this.#cause, changes, counts, zoneData: zoneData() };
+    const about = {
+      ...this.#cause,
+      changes,
+      counts,
+      zoneData: zoneData(),
+      ...(localTimes && { localTimes }),
+    };
     await recordPublication(
       this.#connection,
       { publication: position.publication, version, publishedMs },
