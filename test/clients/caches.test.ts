@@ -4,13 +4,12 @@
  * it can be used, and whether it is current (RFC 9110 and 9111).
  */
 import assert from 'node:assert/strict';
-import { get } from 'node:http';
-import { buffer } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { runs as numbersOfRuns } from '../model/runs.ts';
 import { lacking } from '../recipes/blocks.ts';
 import { largeRecords, openStand, type Stand, until } from '../server/stand.ts';
+import { type Fields, type Reply, requestExactly } from './exact-reply.ts';
 import { apache, type CachingProxy, hasApache, hasNginx, nginx, openProxy } from './proxies.ts';
 
 const EVENTS = '/a/v1/events';
@@ -23,30 +22,7 @@ const FORMS: readonly Fields[] = [
 ];
 const [FORM] = FORMS as readonly [Fields];
 
-type Fields = Readonly<Record<string, string>>;
-
-interface Reply {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly bytes: Buffer;
-}
-
-/** Unlike `fetch`, this does not decompress. Rejects if the response is cut short. */
-async function ask(url: string, headers: Fields): Promise<Reply> {
-  return await new Promise((resolve, reject) => {
-    get(url + EVENTS, { agent: false, headers }, async (response) => {
-      const fields = new Headers();
-      for (const [name, values] of Object.entries(response.headersDistinct)) {
-        fields.set(name, (values ?? []).join(', '));
-      }
-      try {
-        resolve({ status: response.statusCode ?? 0, headers: fields, bytes: await buffer(response) });
-      } catch (error) {
-        reject(error);
-      }
-    }).once('error', reject);
-  });
-}
+const ask = (url: string, fields: Fields) => requestExactly(url + EVENTS, fields);
 
 /** What the cache says about itself, like `HIT`. */
 function cacheOf({ headers }: Reply): string {

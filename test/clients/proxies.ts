@@ -1,13 +1,29 @@
 /** Programs of others that run between a client and the server, each on a free port. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findPort } from '../postgres/throwaway.ts';
 import { runs } from '../recipes/blocks.ts';
 import { until } from '../server/stand.ts';
+
+export interface RunningProgram {
+  /** Where its two ports are. */
+  readonly urls: readonly [string, string];
+  close(): Promise<void>;
+}
 
 export interface CachingProxy {
   /** Obeys what responses say about caches. */
@@ -17,36 +33,53 @@ export interface CachingProxy {
   close(): Promise<void>;
 }
 
-interface Places {
+export interface Places {
   readonly folder: string;
   readonly origin: string;
   /** Of the two proxies. */
   readonly ports: readonly [number, number];
 }
 
-interface Program {
+export interface Program {
   readonly command: readonly [program: string, ...words: string[]];
+  /** The contents of the file `configuration` in the folder. */
   readonly configuration: string;
+  /** Environment variables besides those of this process. */
+  readonly variables?: Readonly<Record<string, string>>;
 }
 
 export async function openProxy(
   origin: string,
   describe: (places: Places) => Program,
 ): Promise<CachingProxy> {
+  const { urls, close } = await openProgram(origin, describe);
+  const [obedient, keeping] = urls;
+  return { obedient, keeping, close };
+}
+
+/** Starts a program, and waits until it accepts connections on both ports. */
+export async function openProgram(
+  origin: string,
+  describe: (places: Places) => Program,
+): Promise<RunningProgram> {
   const folder = mkdtempSync(join(tmpdir(), 'corkboard-proxy-'));
   for (const name of ['obedient', 'keeping', 'temporary']) mkdirSync(join(folder, name));
   // A program that starts as root continues as a different user.
   for (const name of ['.', 'obedient', 'keeping', 'temporary']) chmodSync(join(folder, name), 0o777);
   const ports = await Promise.all([findPort(), findPort()]);
-  const { command, configuration } = describe({ folder, origin, ports });
+  const { command, configuration, variables } = describe({ folder, origin, ports });
   writeFileSync(join(folder, 'configuration'), configuration);
   const [program, ...words] = command;
-  const child = spawn(program, words, { stdio: 'ignore' });
+  const output = openSync(join(folder, 'output.log'), 'a');
+  const env = { ...process.env, ...variables };
+  const child = spawn(program, words, { stdio: ['ignore', output, output], env });
+  closeSync(output);
   const ended = once(child, 'exit');
-  const log = () => {
-    const file = join(folder, 'error.log');
-    return existsSync(file) ? readFileSync(file, 'utf8') : '';
-  };
+  const log = () =>
+    ['error.log', 'output.log']
+      .map((name) => join(folder, name))
+      .map((file) => (existsSync(file) ? readFileSync(file, 'utf8') : ''))
+      .join('');
   const close = async () => {
     child.kill('SIGTERM');
     await ended;
@@ -63,8 +96,7 @@ export async function openProxy(
     await close();
     throw error;
   }
-  const [obedient, keeping] = ports.map((port) => `http://127.0.0.1:${port}`);
-  return { obedient: obedient ?? '', keeping: keeping ?? '', close };
+  return { urls: [`http://127.0.0.1:${ports[0]}`, `http://127.0.0.1:${ports[1]}`], close };
 }
 
 async function accepts(port: number): Promise<boolean> {
@@ -119,7 +151,7 @@ export function nginx({ folder, origin, ports: [obedient, keeping] }: Places): P
   };
 }
 
-const APACHE_MODULES = '/usr/lib/apache2/modules';
+export const APACHE_MODULES = '/usr/lib/apache2/modules';
 
 export function hasApache(): boolean {
   return existsSync(APACHE_MODULES) && runs('apache2', '-v');
