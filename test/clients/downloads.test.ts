@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
-import { type Ended, lacking, runBlock, runs } from '../recipes/blocks.ts';
+import { blocksOf, type Ended, lacking, runBlock, runs } from '../recipes/blocks.ts';
 import { largeRecords, openStand, type Stand, until } from '../server/stand.ts';
 import { type CuttingProxy, openCuttingProxy } from './cutting-proxy.ts';
 
@@ -94,15 +94,51 @@ function rangesOf({ asked }: CuttingProxy): readonly string[] {
   return asked.flatMap((fields) => fields.get('range') ?? []);
 }
 
-/** Publishes something that changes the events and their length, and waits until it is served. */
-async function publish(): Promise<void> {
+/** Gives the actor of all events a new name, and waits until it is served. */
+async function rename(name: string): Promise<void> {
   const etag = async () => (await ask({ ...JSON_FORM, range: 'bytes=0-0' })).headers.etag;
   const before = await etag();
-  published += 1;
-  await stand.publish({ users: [{ id: 1n, email: 'ada@x.example', name: 'Renamed '.repeat(published) }] });
+  await stand.publish({ users: [{ id: 1n, email: 'ada@x.example', name }] });
   await until(async () => (await etag()) !== before);
 }
+
+/** Publishes something that changes the events and their length, and waits until it is served. */
+async function publish(): Promise<void> {
+  published += 1;
+  await rename('Renamed '.repeat(published));
+}
 let published = 0;
+
+/** After `publish`: changes the events, but not their length. */
+async function publishSameLength(): Promise<void> {
+  await rename('Changed '.repeat(published));
+}
+
+/**
+ * Downloads a part of the events, publishes, and has the program continue. Asserts that the first
+ * attempt fails.
+ */
+async function continueAfterPublication(use: (url: string) => Promise<Ended>) {
+  const old = await ask(JSON_FORM);
+  const proxy = await openCuttingProxy(stand.port, { bytes: Math.floor(old.bytes.length / 3), cuts: 1 });
+  try {
+    assert.notEqual((await use(proxy.url)).code, 0);
+  } finally {
+    await proxy.close();
+  }
+  await publish();
+  return { old, ended: await use(stand.url), fresh: await ask(JSON_FORM) };
+}
+
+/** Asserts that a file has the beginning of one version and the end of another one. */
+function assertMixed(file: string, old: Whole, fresh: Whole): void {
+  const bytes = readFileSync(join(folder, file));
+  assert.equal(bytes.length, fresh.bytes.length);
+  assert.ok(!bytes.equals(old.bytes) && !bytes.equals(fresh.bytes), 'it is neither version');
+  const size = 10_000;
+  assert.ok(bytes.subarray(0, size).equals(old.bytes.subarray(0, size)));
+  assert.ok(bytes.subarray(-size).equals(fresh.bytes.subarray(-size)));
+}
 
 async function download(program: string, ...words: readonly string[]): Promise<Ended> {
   return await runBlock([program, ...words], folder, {});
@@ -153,6 +189,34 @@ describe('aria2', { skip: lacking(['aria2', () => runs('aria2c', '--version')]) 
     await throughCuts(old, use, change);
     assert.ok(existsSync(join(folder, `${file}.aria2`)), 'it knows that the file is incomplete');
   });
+
+  it('mixes two versions of the same length and reports success', async () => {
+    const file = 'aria2 same length';
+    await publish();
+    const old = await wholeOf(JSON_FORM);
+    let once: Promise<void> | undefined;
+    const change = () => (once ??= publishSameLength());
+    await throughCuts(old, async ({ url }) => succeeded(await aria2(url, file, JSON_FORM)), change);
+    const fresh = await ask(JSON_FORM);
+    const bytes = readFileSync(join(folder, file));
+    assert.equal(bytes.length, old.bytes.length);
+    assert.ok(!bytes.equals(old.bytes) && !bytes.equals(fresh.bytes), 'it is neither version');
+  });
+
+  it('mixes no versions with If-Match', async () => {
+    const file = 'aria2 if-match';
+    await publish();
+    const old = await wholeOf(JSON_FORM);
+    const fields = { ...JSON_FORM, 'if-match': String(old.headers.etag) };
+    let once: Promise<void> | undefined;
+    const change = () => (once ??= publishSameLength());
+    const use = async ({ url }: CuttingProxy) => {
+      const { code, stdout } = await aria2(url, file, fields);
+      assert.notEqual(code, 0, stdout);
+    };
+    await throughCuts(old, use, change);
+    assert.ok(existsSync(join(folder, `${file}.aria2`)), 'it knows that the file is incomplete');
+  });
 });
 
 describe('wget', { skip: lacking(['wget', () => runs('wget', '--version')]) }, () => {
@@ -174,6 +238,35 @@ describe('wget', { skip: lacking(['wget', () => runs('wget', '--version')]) }, (
       assert.equal(rangesOf(proxy).length, CUTS);
     });
   }
+
+  const wget = (url: string, file: string, fields: Form) =>
+    download(
+      'wget',
+      ...['--no-config', '--no-hsts', '--continue', '--tries=1', `--output-document=${file}`],
+      ...[...fieldOptions(fields), url + EVENTS],
+    );
+
+  for (const sends of ['nothing', 'if-range'] as const) {
+    it(`mixes two versions and reports success if it sends ${sends}`, async () => {
+      const file = `wget sends ${sends}`;
+      const { etag } = (await ask(JSON_FORM)).headers;
+      const fields = sends === 'nothing' ? JSON_FORM : { ...JSON_FORM, [sends]: String(etag) };
+      const { old, ended, fresh } = await continueAfterPublication((url) => wget(url, file, fields));
+      succeeded(ended);
+      assertMixed(file, old, fresh);
+    });
+  }
+
+  it('keeps its part if the data has changed since, with If-Match', async () => {
+    const { etag } = (await ask(JSON_FORM)).headers;
+    const fields = { ...JSON_FORM, 'if-match': String(etag) };
+    const use = (url: string) => wget(url, 'wget if-match', fields);
+    const { old, ended } = await continueAfterPublication(use);
+    // The server refused.
+    assert.equal(ended.code, 8, ended.stderr);
+    const part = readFileSync(join(folder, 'wget if-match'));
+    assert.ok(part.length > 0 && old.bytes.subarray(0, part.length).equals(part));
+  });
 });
 
 describe('curl', { skip: lacking(['curl', () => runs('curl', '--version')]) }, () => {
@@ -224,6 +317,39 @@ describe('curl', { skip: lacking(['curl', () => runs('curl', '--version')]) }, (
       assert.ok(part.length > 0 && old.bytes.subarray(0, part.length).equals(part));
     });
   }
+
+  it('mixes two versions and reports success with --continue-at alone', async () => {
+    const file = 'curl alone';
+    const { old, ended, fresh } = await continueAfterPublication((url) => curl(url, file, JSON_FORM));
+    succeeded(ended);
+    assertMixed(file, old, fresh);
+  });
+
+  it('has the new version at the end of the recipe if the data changes between two parts', async () => {
+    const name = 'Continue an interrupted download 1';
+    const recipe = blocksOf('recipes.md').find((block) => block.name === name);
+    assert.ok(recipe !== undefined);
+    const old = await ask(JSON_FORM);
+    const cut = { bytes: Math.floor(old.bytes.length / 3), cuts: 1, beforeCut: publish };
+    const proxy = await openCuttingProxy(stand.port, cut);
+    const variables = { CORKBOARD_URL: `${proxy.url}/a`, CORKBOARD_KEY: stand.key };
+    try {
+      succeeded(await runBlock(['sh', '-c', recipe.code], folder, variables));
+    } finally {
+      await proxy.close();
+    }
+    const fresh = await ask({ accept: 'application/x-ndjson', 'accept-encoding': 'identity' });
+    assert.ok(readFileSync(join(folder, 'events.ndjson')).equals(fresh.bytes));
+    // The first part, the attempt to continue, and everything.
+    assert.deepEqual(
+      proxy.asked.map((fields) => [fields.has('range'), fields.has('if-range')]),
+      [
+        [false, false],
+        [true, true],
+        [false, false],
+      ],
+    );
+  });
 
   it('finds out with its entity tag whether anything has changed', async () => {
     const tag = join(folder, 'tag');

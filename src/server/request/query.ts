@@ -35,7 +35,16 @@ function readOne<N extends ParameterName>(name: N, given: ReadonlyMap<ParameterN
   throw new AppError('parameter-malformed', `The parameter "${name}" must be ${expected}.`);
 }
 
+/** A later release gives it a meaning, so no release may ignore it or use it for anything else. */
+const RESERVED = 'version';
+
 function unknownParameter(name: string, known: readonly ParameterName[]): AppError {
+  if (name === RESERVED) {
+    return new AppError(
+      'parameter-unknown',
+      `The parameter "${RESERVED}" is reserved for pinning a version of the data, which this server cannot do yet. Leave it out.`,
+    );
+  }
   const nearest = nearestName(name, known);
   const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
   return new AppError(

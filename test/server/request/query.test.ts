@@ -93,6 +93,13 @@ describe('query parameters', () => {
     assert.match(refusal('board=7').message, /Known are: start, end/);
   });
 
+  it('reserve "version" for pinning a version of the data', () => {
+    const { code, message } = refusal('start=1&version=abc');
+    assert.equal(code, 'parameter-unknown');
+    assert.match(message, /^The parameter "version" is reserved for pinning a version of the data/);
+    assert.match(refusal('Version=1').message, /"Version" is unknown here/);
+  });
+
   it('of a different route are unknown', () => {
     assert.equal(refusal('limit=1', ['start', 'end']).code, 'parameter-unknown');
   });
