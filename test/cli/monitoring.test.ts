@@ -1,6 +1,7 @@
 /**
  * The Grafana dashboard and the alert rules in `deploy/`: they use metrics and labels that a server
- * has, in one process and in several, and the rules fire when they should.
+ * has, in one process and in several, and the rules fire when they should. promtool complains about
+ * no more metrics than docs/operations.md says.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -8,7 +9,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { before, describe, it } from 'node:test';
+import { before, describe, it, type TestContext } from 'node:test';
 import { lacking, runs } from '../recipes/blocks.ts';
 import { until } from '../server/stand.ts';
 import { runJson, temporaryFolder } from './command.ts';
@@ -88,16 +89,25 @@ async function metricsOf(origin: string, admin: string): Promise<string> {
   return await metrics();
 }
 
+/** The metrics of a server that has counted everything that it can count. */
+async function metricsWith(t: TestContext, workers: string): Promise<string> {
+  const limits = ['--limit', 'streams-per-key=1', '--admin-port', '0', '--workers', workers];
+  const server = await serving(t, ['serve', '--data', data, ...limits], 'Admin');
+  const { printed } = server;
+  const { origin } = new URL(printed['Variant A'] ?? '');
+  const metrics = await metricsOf(origin, printed['Admin'] ?? '');
+  await stop(server, 'SIGTERM');
+  return metrics;
+}
+
+const PROMTOOL = ['promtool', () => runs('promtool', '--version')] as const;
+
 describe('the dashboard and the alerts', () => {
   before(() => runJson(['import', writeSmallBundle(join(folder, 'bundle')), ...SCHOOL]));
 
   for (const workers of ['1', '2']) {
     it(`use metrics and labels that a server with ${workers} workers has`, async (t) => {
-      const limits = ['--limit', 'streams-per-key=1', '--admin-port', '0', '--workers', workers];
-      const server = await serving(t, ['serve', '--data', data, ...limits], 'Admin');
-      const { printed } = server;
-      const { origin } = new URL(printed['Variant A'] ?? '');
-      const known = labelsByMetric(await metricsOf(origin, printed['Admin'] ?? ''));
+      const known = labelsByMetric(await metricsWith(t, workers));
       assert.ok(EXPRESSIONS.length > 25);
       assert.deepEqual(
         EXPRESSIONS.flatMap((expression) => unknownIn(expression, known)),
@@ -106,7 +116,6 @@ describe('the dashboard and the alerts', () => {
       const shown = EXPRESSIONS.join('\n');
       const hidden = [...known.keys()].filter((name) => /^corkboard_/.test(name) && !shown.includes(name));
       assert.deepEqual(hidden, []);
-      await stop(server, 'SIGTERM');
     });
   }
 
@@ -116,6 +125,27 @@ describe('the dashboard and the alerts', () => {
     assert.deepEqual(unknownIn('corkboard_in_use{reason="x"}', known), ['corkboard_in_use reason']);
     assert.deepEqual(unknownIn('corkboard_used', known), ['corkboard_used']);
   });
+});
+
+describe('/metrics', { skip: lacking(PROMTOOL) }, () => {
+  before(() => runJson(['import', writeSmallBundle(join(folder, 'bundle')), ...SCHOOL]));
+
+  for (const workers of ['1', '2']) {
+    it(`of ${workers} workers gives promtool only the complaints that docs/operations.md has`, async (t) => {
+      const operations = readFileSync(join(DEPLOY, '../docs/operations.md'), 'utf8');
+      const [, list = ''] =
+        /`promtool check metrics` complains\s[\s\S]*?\n\n((?:- .*\n)+)/.exec(operations) ?? [];
+      const documented = [...list.matchAll(/^- `(\w+)`: (.*)$/gm)].map(([, name, text]) => `${name} ${text}`);
+      assert.ok(documented.length > 0);
+      const input = await metricsWith(t, workers);
+      const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
+        input,
+        encoding: 'utf8',
+      });
+      assert.deepEqual([status, stdout], [3, '']);
+      assert.deepEqual(stderr.trim().split('\n').sort(), documented);
+    });
+  }
 });
 
 describe('deploy/grafana-dashboard.json', () => {
@@ -150,7 +180,7 @@ describe('deploy/alerts.yaml', () => {
   });
 
   it('fires as its unit tests say', {
-    skip: lacking(['promtool', () => runs('promtool', '--version')]),
+    skip: lacking(PROMTOOL),
   }, () => {
     for (const words of [
       ['check', 'rules', 'alerts.yaml'],
