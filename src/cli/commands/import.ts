@@ -138,7 +138,7 @@ async function importPaths(paths: readonly string[], words: ImportCommandWords):
   }
   const report = await withTarget(options, async (store) => {
     const imported = await importInto(store, readPaths(paths, options), options, folderOf(options));
-    if (imported.outcome !== 'refused') await tellOutdated(store, imported.organization, options);
+    if (imported.version !== undefined) await tellOutdated(store, imported.organization, options);
     return imported;
   });
   printResult(options, report, () => renderReport(report));
