@@ -112,6 +112,19 @@ export interface Returning {
   readonly returning: readonly number[];
 }
 
+export interface ZoneOffsets {
+  /** Time zone. */
+  readonly zone: string;
+  /** Version of the time zone rules. */
+  readonly zoneData: string;
+  /** Ascending, up to the year 2100. Each holds until the next one begins. */
+  readonly offsets: readonly {
+    readonly start: string | null;
+    /** Local time minus UTC. */
+    readonly seconds: number;
+  }[];
+}
+
 export interface HeatMap {
   /** Time zone of the days and hours. */
   readonly zone: string;
@@ -466,6 +479,11 @@ export interface Operations {
     >;
     readonly answer: Returning;
   };
+  /** Offsets of a time zone. */
+  readonly getZone: {
+    readonly query: Pick<Parameters, 'zone'>;
+    readonly answer: ZoneOffsets;
+  };
   /** Events by day of the week and hour. */
   readonly getHeatMap: {
     readonly query: Pick<
@@ -552,6 +570,7 @@ export const PATHS = {
   getOverview: '/v1/overview',
   getActivity: '/v1/activity',
   getReturning: '/v1/returning',
+  getZone: '/v1/zone',
   getHeatMap: '/v1/heat-map',
   rankBoards: '/v1/boards',
   rankUsers: '/v1/users',

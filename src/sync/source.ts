@@ -5,7 +5,7 @@ import { AnswerError, CorkboardError, ProblemError } from '../client/errors.ts';
 import { nextCursor } from '../client/headers.ts';
 import { MEDIA_TYPES } from '../client/media-types.ts';
 import { PageOrder } from '../client/page-order.ts';
-import { readPage } from '../client/reading.ts';
+import { readBytes, readPage } from '../client/reading.ts';
 import { isPassing, pause, type RetryOptions, retrying } from '../client/retrying.ts';
 import { PATHS } from '../client/schema-a.ts';
 import { PATHS as INSIGHTS_PATHS } from '../client/schema-insights.ts';
@@ -13,8 +13,16 @@ import { type Origin, type Request, send, sendRaw } from '../client/sending.ts';
 import type { SyncBatch } from '../client/sync.ts';
 import { AppError, type ErrorCode } from '../domain/app-error.ts';
 import type { CopyList } from './tables.ts';
+import type { CopyZone } from './views.ts';
 
 const PAGE_SIZE = 10_000;
+const DAY_SECONDS = 86_400;
+/** Before all instants that an event can have. */
+const EARLIEST_SECONDS = -1e12;
+const NEVER = Number.NEGATIVE_INFINITY;
+/** Two a year for longer than a server sends them. */
+const MOST_OFFSETS = 1000;
+const MOST_BYTES = 1024 * 1024;
 /** The time within which all servers of an installation usually show a new version. */
 const SETTLING_MS = 2_000;
 const LIST_PATHS: Readonly<Record<CopyList, string>> = {
@@ -46,6 +54,8 @@ export interface SyncSource {
    * not show them beside this URL, or they are left out. Throws `source-refused`.
    */
   list(of: CopyList, tag: string | undefined): Promise<SyncedList | 'missing' | undefined>;
+  /** The offsets of a time zone by the rules of the server. Throws `source-refused`. */
+  zone(name: string): Promise<CopyZone>;
   /**
    * Waits before a further round, so that it is not answered by a server that still has the former
    * version.
@@ -98,6 +108,12 @@ export function openSource(url: string, key: string, options: SourceOptions = {}
         return 'missing';
       }
     },
+    async zone(name) {
+      const baseUrl = `${base.replace(/\/[ab]$/, '')}/insights`;
+      const wish = { path: INSIGHTS_PATHS.getZone, query: { zone: name }, accept: MEDIA_TYPES.json, signal };
+      const ask = async () => await readSmall(await send({ baseUrl, key, fetch }, wish), signal);
+      return readZone(name, await retrying(ask, retry, signal).catch(refuseZone(name)));
+    },
     settle: () => pause(SETTLING_MS, signal),
   };
 }
@@ -122,6 +138,51 @@ function fetchNoting(versions: Set<string>): typeof globalThis.fetch {
     const version = response.headers.get('data-version');
     if (version !== null) versions.add(version);
     return response;
+  };
+}
+
+/** The JSON of a response that is longer only if the server is hostile. */
+async function readSmall(response: Response, signal: AbortSignal | undefined): Promise<unknown> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const bytes of readBytes(response, signal)) {
+    chunks.push(bytes);
+    length += bytes.length;
+    if (length > MOST_BYTES) return undefined;
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString());
+  } catch {
+    return undefined;
+  }
+}
+
+/** Statements contain these values, so they must be what they should be. */
+function readZone(name: string, answer: unknown): CopyZone {
+  const { offsets }: { readonly offsets?: unknown } = Object(answer);
+  const read = Array.isArray(offsets) && offsets.length <= MOST_OFFSETS ? offsets.map(readOffset) : [];
+  const isAscending = read.every((one, at) => one !== undefined && one.from > (read[at - 1]?.from ?? NEVER));
+  if (read.length > 0 && isAscending) return { name, offsets: read.flatMap((one) => one ?? []) };
+  throw new AppError('source-refused', `The server has sent no offsets of ${name} that can be read.`);
+}
+
+function readOffset(one: unknown): CopyZone['offsets'][number] | undefined {
+  const { start, seconds }: { readonly start?: unknown; readonly seconds?: unknown } = Object(one);
+  const from = start === null ? EARLIEST_SECONDS : Date.parse(String(start)) / 1000;
+  const isOffset =
+    typeof seconds === 'number' && Number.isInteger(seconds) && Math.abs(seconds) < DAY_SECONDS;
+  return isOffset && Number.isInteger(from) ? { from, offset: seconds } : undefined;
+}
+
+function refuseZone(name: string): (error: unknown) => never {
+  return (error) => {
+    const status = error instanceof ProblemError ? error.status : undefined;
+    if (status !== 400 && status !== 404) refuse(error);
+    const reason =
+      status === 400
+        ? `it knows no time zone ${name}. Use a name like Europe/Vienna.`
+        : 'it has no offsets of time zones beside this URL. Leave --zone out, or update the server.';
+    throw new AppError('source-refused', `Cannot read from the server: ${reason}`, { cause: error });
   };
 }
 

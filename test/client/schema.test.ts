@@ -32,6 +32,7 @@ const FIGURES = {
   getActivity: 'activity',
   getReturning: 'returning',
   getHeatMap: 'heatMap',
+  getZone: 'zone',
   rankBoards: 'rankBoards',
   rankUsers: 'rankUsers',
   rankPins: 'rankPins',

@@ -43,3 +43,15 @@ export const COLUMNS: Readonly<Record<string, readonly Types[]>> = {
   ],
   event_tags: [text('sync_id'), integer('pin_id'), text('tag')],
 };
+
+/** Those of the views for time zones. */
+export const ZONE_COLUMNS: Readonly<Record<string, readonly Types[]>> = {
+  event_times: [...['sync_id', 'zone'].map(text), ['local_day', 'DATE', 'TEXT', 'date'], count('local_hour')],
+  activity_daily_local: [
+    text('zone'),
+    ['local_day', 'DATE', 'TEXT', 'date'],
+    integer('board_id'),
+    ...['board_title', 'board_category', 'type', 'action'].map(text),
+    ...['events', 'people'].map(count),
+  ],
+};

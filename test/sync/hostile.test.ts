@@ -200,3 +200,34 @@ for (const kind of PLACES) {
     });
   });
 }
+
+describe('offsets of a time zone from a hostile server', () => {
+  const first = { start: null, seconds: 3600 };
+  const after = (start: unknown, seconds: unknown) => ({ offsets: [first, { start, seconds }] });
+  for (const [what, answer] of Object.entries({
+    'no list': {},
+    'an empty list': { offsets: [] },
+    'a list of texts': { offsets: ['0'] },
+    'more than a thousand': { offsets: new Array(1001).fill(first) },
+    'a text as an offset': after('2026-03-29T01:00:00.000+00:00', '7200'),
+    'an offset of a day': after('2026-03-29T01:00:00.000+00:00', 86_400),
+    'a fraction of a second': after('2026-03-29T01:00:00.500+00:00', 7200),
+    'no instant': after('soon', 7200),
+    'instants that do not ascend': after(null, 7200),
+    megabytes: { offsets: [first], more: 'x'.repeat(2 * 1024 * 1024) },
+  })) {
+    it(`are refused: ${what}`, async (t) => {
+      const server = await answering(t, (response) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(JSON.stringify(answer));
+      });
+      const source = openSource(`${server.url}/a`, KEY, { retry: { retries: 0 } });
+      await assert.rejects(source.zone('Europe/Vienna'), (error) => {
+        assert.ok(error instanceof AppError);
+        assert.equal(error.message, 'The server has sent no offsets of Europe/Vienna that can be read.');
+        return true;
+      });
+      assert.deepEqual(server.asked, ['/insights/v1/zone?zone=Europe%2FVienna']);
+    });
+  }
+});

@@ -64,6 +64,7 @@ function scripted(batches: readonly OddBatch[], token: string): SyncSource {
       }
     },
     list: async () => undefined,
+    zone: async (name) => ({ name, offsets: [{ from: 0, offset: 0 }] }),
     settle: async () => undefined,
   };
 }

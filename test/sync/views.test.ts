@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Client } from 'pg';
+import { knownZone } from '../../src/system/zones.ts';
 import { run, temporaryFolder } from '../cli/command.ts';
 import { openWorld, type World } from '../world.ts';
-import { COLUMNS } from './columns.ts';
+import { COLUMNS, ZONE_COLUMNS } from './columns.ts';
 import { type CopyRow, DATABASES, type DatabasePlace } from './copies.ts';
 import { sortedTexts } from './exported.ts';
 
@@ -52,6 +53,48 @@ for (const kind of DATABASES) {
       );
       assert.ok(tags.length > 0);
       assert.deepEqual(sortedTexts(await place.rows('event_tags')), sortedTexts(tags));
+    });
+
+    it('has the local days and hours of zones, by the rules of the server', async () => {
+      const place = await kind.make(folder);
+      const zones = ['America/St_Johns', 'Pacific/Apia', 'UTC'];
+      await syncWell(place, ...zones.flatMap((zone) => ['--zone', zone]));
+      for (const [relation, columns] of Object.entries(ZONE_COLUMNS)) {
+        const expected = columns.map(([name, duckdb, sqlite, postgres]) => [
+          name,
+          { DuckDB: duckdb, SQLite: sqlite, PostgreSQL: postgres }[kind.name],
+        ]);
+        assert.deepEqual(Object.entries(await place.columns(relation)), expected, relation);
+      }
+      const events = await place.rows('events');
+      const times = events.flatMap((event) =>
+        zones.map((zone): CopyRow => {
+          const local = new Date(knownZone(zone).localOf(Number(event['timestamp']))).toISOString();
+          const [day, hour] = [local.slice(0, 10), String(Number(local.slice(11, 13)))];
+          return { ...event, zone, local_day: day, local_hour: hour };
+        }),
+      );
+      assert.ok(new Set(times.map(({ local_day }) => local_day)).size > 3);
+      assert.deepEqual(
+        sortedTexts(await place.rows('event_times')),
+        sortedTexts(
+          times.map(({ sync_id, zone, local_day, local_hour }) => ({ sync_id, zone, local_day, local_hour })),
+        ),
+      );
+      const daily = zones.flatMap((zone) =>
+        counted(
+          times.filter((one) => one['zone'] === zone),
+          ({ local_day }) => String(local_day),
+        ).map(({ day, ...row }) => ({ zone, local_day: day, ...row })),
+      );
+      assert.deepEqual(sortedTexts(await place.rows('activity_daily_local')), sortedTexts(daily));
+    });
+
+    it('refuses a zone that the server does not know', async () => {
+      const place = await kind.make(folder);
+      const { code, stderr } = await syncTo(place, '--zone', 'Europe/Nowhere');
+      assert.equal(code, 1);
+      assert.match(stderr, /it knows no time zone Europe\/Nowhere\. Use a name like Europe\/Vienna\./);
     });
 
     it('gets views that are missing or of an earlier version with the next run', async () => {
@@ -104,9 +147,11 @@ for (const kind of DATABASES) {
 }
 
 /** A plain computation of `activity_daily`. */
-function counted(events: readonly CopyRow[]): CopyRow[] {
-  const groups = Map.groupBy(events, ({ timestamp, board_id, type, action }) =>
-    [new Date(Number(timestamp)).toISOString().slice(0, 10), board_id, type, action].join(' '),
+const dayInUtc = ({ timestamp }: CopyRow) => new Date(Number(timestamp)).toISOString().slice(0, 10);
+
+function counted(events: readonly CopyRow[], dayOf = dayInUtc): CopyRow[] {
+  const groups = Map.groupBy(events, (event) =>
+    [dayOf(event), event['board_id'], event['type'], event['action']].join(' '),
   );
   return [...groups].map(([key, group]) => {
     const [day] = key.split(' ');

@@ -24,6 +24,7 @@ interface SyncCommandOptions extends JsonOption, SourceKeyOptions {
   readonly schema: string;
   readonly grant?: string;
   readonly points: boolean;
+  readonly zone?: readonly string[];
   readonly every?: number;
 }
 
@@ -56,6 +57,11 @@ export function addSyncCommand(program: Command): void {
       '--grant <role>',
       'let this role of PostgreSQL read the tables and views; give it with every run, so that those that are made again can be read as well',
     )
+    .option(
+      '--zone <name>',
+      'add views with the local days and hours of this time zone, by the rules of the server; can be repeated, and give all with every run',
+      readZoneName,
+    )
     .option('--no-points', 'leave the table of points empty; reads nothing about points')
     .option(
       '--every <time>',
@@ -77,6 +83,13 @@ export function addSyncCommand(program: Command): void {
   ]);
 }
 
+/** They are texts in the definitions of views. */
+function readZoneName(text: string, others: readonly string[] = []): readonly string[] {
+  if (!/^[A-Za-z][\w+/-]{0,99}$/.test(text))
+    throw new InvalidArgumentError('It has to be a name like Europe/Vienna.');
+  return [...others, text];
+}
+
 /** Names that PostgreSQL stores as they are written. */
 function readSchema(text: string): string {
   if (/^[a-z_][a-z0-9_]{0,62}$/.test(text)) return text;
@@ -96,7 +109,11 @@ async function syncFrom(url: string, options: SyncCommandOptions): Promise<void>
   // New files are readable by their owner only, except in a Parquet folder that others can read.
   const umask = process.umask(0o077);
   try {
-    const open = () => openTarget(options.to, { ...options, lock: { onWait: tellWait } });
+    const open = async () => {
+      // With every run, because the rules of the server can have changed.
+      const zones = await Promise.all([...new Set(options.zone)].map((name) => source.zone(name)));
+      return await openTarget(options.to, { ...options, zones, lock: { onWait: tellWait } });
+    };
     await syncRepeatedly(source, open, options, signal);
   } catch (error) {
     // The transaction was rolled back.

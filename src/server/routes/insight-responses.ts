@@ -19,7 +19,7 @@ import { policyOf, readPolicy } from '../../points/policy.ts';
 import { jsonAnswer } from '../../render/text/json-body.ts';
 import type { RenderedBody } from '../../render/text/rendered-body.ts';
 import { isText } from '../../render/text/representations.ts';
-import { zoneData } from '../../system/zones.ts';
+import { knownZone, zoneData } from '../../system/zones.ts';
 import { findNamed } from '../request/path-resource.ts';
 import { type AnyAnswer, type Ask, eventsAsked, eventsOf } from '../request/route.ts';
 import { answerTable, INSIGHT_TABLES } from './insight-tables.ts';
@@ -171,6 +171,17 @@ export async function answerHeatMap(ask: Ask): Promise<RenderedBody> {
   return await answerTable(ask, INSIGHT_TABLES.heatMap, {
     rows: () => hours.flatMap((day, at) => day.map((events, hour) => ({ day: at + 1, hour, events }))),
     whole: () => ({ zone, zoneData: zoneData(), hours }),
+  });
+}
+
+export async function answerZone({ parameters: { zone = 'UTC' } }: Ask): Promise<RenderedBody> {
+  const offsets = knownZone(zone).offsetsBetween(Date.UTC(1970), Date.UTC(2100));
+  return await jsonAnswer({
+    ...{ zone, zoneData: zoneData() },
+    offsets: offsets.map(([fromMs, offsetMs], at) => ({
+      start: at === 0 ? null : formatInstant(fromMs),
+      seconds: offsetMs / 1000,
+    })),
   });
 }
 

@@ -91,6 +91,18 @@ export const ReturningItem = Type.Object({
   returning: Count('Users with events in the period and in an earlier one.'),
 });
 
+export const ZoneOffsets = named('ZoneOffsets', {
+  zone: Type.String({ description: 'Time zone.' }),
+  zoneData: ZoneData,
+  offsets: Type.Array(
+    Type.Object({
+      start: orNull(Instant('From when on; null: since before 1970.')),
+      seconds: Type.Integer({ description: 'Local time minus UTC.' }),
+    }),
+    { description: 'Ascending, up to the year 2100. Each holds until the next one begins.' },
+  ),
+});
+
 /** A row of the table of `HeatMap`. */
 export const HeatMapItem = Type.Object({
   day: Type.Integer({ minimum: 1, maximum: 7, description: 'Day of the week; 1 is Monday.' }),

@@ -21,6 +21,7 @@ import {
   answerPoints,
   answerRanked,
   answerReturning,
+  answerZone,
 } from './insight-responses.ts';
 import {
   Activity,
@@ -35,6 +36,7 @@ import {
   RankedPins,
   RankedUser,
   Returning,
+  ZoneOffsets,
 } from './insight-schemas.ts';
 import { asTable, INSIGHT_TABLES, TABLE_PARAMETERS } from './insight-tables.ts';
 import { boardId, userId } from './route-presets.ts';
@@ -95,6 +97,20 @@ const OF_ORGANIZATION: readonly Route[] = [
     of: 'organization',
     parameters: [...EVENTS, 'interval', 'zone', ...TABLE_PARAMETERS],
     answer: answerReturning,
+  },
+  {
+    ...figures(ZoneOffsets, {
+      ...{ zone: 'Europe/Vienna', zoneData: '2026c' },
+      offsets: [{ start: null, seconds: 3600 }],
+    }),
+    operation: 'getZone',
+    path: '/zone',
+    summary: 'Offsets of a time zone',
+    description:
+      'The offsets from UTC by the time zone rules of the server, so that a client can show the days and hours that insights count.',
+    of: 'organization',
+    parameters: ['zone'],
+    answer: answerZone,
   },
   {
     ...figures(HeatMap, { zone: 'UTC', zoneData: '2026c', hours: new Array(7).fill(new Array(24).fill(0)) }),

@@ -3,7 +3,7 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { AppError } from '../../domain/app-error.ts';
 import type { CopyTarget } from '../copy-target.ts';
 import { type CopyTable, TABLES } from '../tables.ts';
-import type { ViewDialect } from '../views.ts';
+import type { CopyView, ViewDialect } from '../views.ts';
 import { createTable, DUCKDB_OPTIONS, dropRepeated, duckdbWriting } from './duckdb-rows.ts';
 import {
   commentsOn,
@@ -19,13 +19,15 @@ import { createView, type Relation, refuseOthers, viewsToMake } from './view-sql
 
 /** Independent of the time zone of a session. */
 const DIALECT: ViewDialect = {
+  seconds: (instant) => `CAST(floor(epoch_us(${instant}) / 1000000) AS BIGINT)`,
+  dayOf: (seconds) => `CAST(make_timestamp((${seconds}) * 1000000) AS DATE)`,
   day: (instant) => `CAST(make_timestamp(epoch_us(${instant})) AS DATE)`,
   each: (texts) => `unnest(${texts}) AS each(tag)`,
   element: 'tag',
 };
 
 /** Creates the file and its tables if they do not exist. Throws `copy-refused` and `copy-busy`. */
-export async function openDuckdbTarget(path: string): Promise<CopyTarget> {
+export async function openDuckdbTarget(path: string, views: readonly CopyView[]): Promise<CopyTarget> {
   const instance = await DuckDBInstance.create(path, DUCKDB_OPTIONS).catch((error: unknown) => {
     throw refusedBy('Cannot open the DuckDB file', error);
   });
@@ -35,7 +37,7 @@ export async function openDuckdbTarget(path: string): Promise<CopyTarget> {
     instance.closeSync();
   };
   try {
-    refuseOthers(await relationsIn(connection), await stateColumnsIn(connection));
+    refuseOthers(await relationsIn(connection), await stateColumnsIn(connection), views);
     await connection.run(`BEGIN; ${STATE_SQL} ${TABLES_SQL} COMMIT;`);
     for (const table of TABLES) await refuseOtherColumns(connection, table);
   } catch (error) {
@@ -48,11 +50,12 @@ export async function openDuckdbTarget(path: string): Promise<CopyTarget> {
       await connection.run('BEGIN');
       try {
         const existing = await relationsIn(connection);
-        refuseOthers(existing, await stateColumnsIn(connection));
+        refuseOthers(existing, await stateColumnsIn(connection), views);
         const before = stateOf((await connection.runAndReadAll(SELECT_STATE)).getRows()[0]);
         const state = await change(duckdbWriting(connection, cleared), before);
         for (const table of cleared) await connection.run(dropRepeated(table));
-        for (const view of viewsToMake(existing, DIALECT)) await connection.run(createView(view, DIALECT));
+        for (const view of viewsToMake(existing, DIALECT, views))
+          await connection.run(createView(view, DIALECT));
         await connection.run(`DELETE FROM ${STATE_TABLE}`);
         await connection.run(`INSERT INTO ${STATE_TABLE} VALUES ($1, $2, $3, $4, $5)`, stateValues(state));
         await connection.run('COMMIT');

@@ -1,6 +1,7 @@
 /** The targets of a sync, by their addresses. */
 import { AppError } from '../../domain/app-error.ts';
 import type { CopyTarget } from '../copy-target.ts';
+import { type CopyZone, VIEWS, zoneViews } from '../views.ts';
 import type { LockOptions } from './bucket-lock.ts';
 
 export interface CopyTargetOptions {
@@ -8,13 +9,16 @@ export interface CopyTargetOptions {
   readonly schema: string;
   /** Role in PostgreSQL that gets the privilege to read the copy. */
   readonly grant?: string;
+  /** For the local days and hours of events, in a database. */
+  readonly zones?: readonly CopyZone[];
   /** Of a copy in a bucket. */
   readonly lock?: LockOptions;
 }
 
 /** Throws `option-malformed` for an unknown address, `copy-refused` and `copy-busy`. */
 export async function openTarget(address: string, options: CopyTargetOptions): Promise<CopyTarget> {
-  const { schema, grant } = options;
+  const { schema, grant, zones = [] } = options;
+  const views = [...VIEWS, ...zoneViews(zones)];
   const [, scheme = '', path = ''] = /^([a-z0-9]+):(.+)$/s.exec(address) ?? [];
   if (grant !== undefined && !scheme.startsWith('postgres')) {
     throw new AppError(
@@ -22,14 +26,20 @@ export async function openTarget(address: string, options: CopyTargetOptions): P
       'Only PostgreSQL has roles: leave --grant out, or use --to postgres://.',
     );
   }
+  if (zones.length > 0 && ['parquet', 's3'].includes(scheme)) {
+    throw new AppError(
+      'option-malformed',
+      'Only databases have views with local days: leave --zone out, or use --to duckdb:, sqlite: or postgres://.',
+    );
+  }
   switch (scheme) {
     case 'duckdb':
-      return await (await import('./duckdb-target.ts')).openDuckdbTarget(path);
+      return await (await import('./duckdb-target.ts')).openDuckdbTarget(path, views);
     case 'sqlite':
-      return await (await import('./sqlite-target.ts')).openSqliteTarget(path);
+      return await (await import('./sqlite-target.ts')).openSqliteTarget(path, views);
     case 'postgres':
     case 'postgresql':
-      return await (await import('./postgres-target.ts')).openPostgresTarget(address, schema, grant);
+      return await (await import('./postgres-target.ts')).openPostgresTarget(address, schema, grant, views);
     case 'parquet':
       return await (await import('./folder-target.ts')).openFolderTarget(path);
     case 's3':

@@ -4,7 +4,7 @@ import { AppError } from '../../domain/app-error.ts';
 import { translated } from '../../store/catalog/connection-errors.ts';
 import type { CopyTarget, CopyWriting } from '../copy-target.ts';
 import { type CopyCell, type CopyRow, type CopyTable, TABLES } from '../tables.ts';
-import { VIEWS, type ViewDialect } from '../views.ts';
+import type { CopyView, ViewDialect } from '../views.ts';
 import {
   type ColumnTypes,
   columnsOf,
@@ -27,6 +27,8 @@ import { createView, type Relation, refuseOthers, viewsToMake } from './view-sql
 const TYPES: ColumnTypes = { integer: 'bigint', text: 'text', instant: 'timestamptz', texts: 'text[]' };
 const DIALECT: ViewDialect = {
   day: (instant) => `CAST(${instant} AT TIME ZONE 'UTC' AS date)`,
+  seconds: (instant) => `CAST(floor(extract(epoch FROM ${instant})) AS bigint)`,
+  dayOf: (seconds) => `CAST(to_timestamp(${seconds}) AT TIME ZONE 'UTC' AS date)`,
   each: (texts) => `unnest(${texts}) AS each(tag)`,
   element: 'tag',
 };
@@ -49,6 +51,7 @@ export async function openPostgresTarget(
   url: string,
   schema: string,
   reader: string | undefined,
+  views: readonly CopyView[],
 ): Promise<CopyTarget> {
   let client: Client | undefined;
   try {
@@ -64,7 +67,7 @@ export async function openPostgresTarget(
     const existing = await relationsIn(client, schema);
     // Read later: a different run that makes tables meanwhile has then made the columns as well.
     const stateColumns = await stateColumnsIn(client, schema);
-    refuseOthers(existing, stateColumns);
+    refuseOthers(existing, stateColumns, views);
     if (reader !== undefined) await checkRole(client, reader);
     // By itself, because a pooler that allows no transactions only refuses one that stays open.
     await client.query('BEGIN');
@@ -73,10 +76,15 @@ export async function openPostgresTarget(
     await client?.end().catch(() => undefined);
     throw refusedBy('Cannot use the database', translated(error));
   }
-  return targetOf(client, schema, reader);
+  return targetOf(client, schema, reader, views);
 }
 
-function targetOf(client: Client, schema: string, reader: string | undefined): CopyTarget {
+function targetOf(
+  client: Client,
+  schema: string,
+  reader: string | undefined,
+  views: readonly CopyView[],
+): CopyTarget {
   return {
     async transact(change) {
       try {
@@ -84,10 +92,12 @@ function targetOf(client: Client, schema: string, reader: string | undefined): C
         // Keeps other syncs out until the end of the transaction; readers do not wait.
         await client.query(`LOCK TABLE ${STATE_TABLE} IN EXCLUSIVE MODE`);
         const existing = await relationsIn(client, schema);
-        refuseOthers(existing, await stateColumnsIn(client, schema));
+        refuseOthers(existing, await stateColumnsIn(client, schema), views);
         const { rows } = await client.query({ text: SELECT_STATE, rowMode: 'array' });
         const state = await change(writingOf(client), stateOf(rows[0]));
-        await makeViews(client, existing, schema, reader);
+        await makeViews(client, existing, views, async () => {
+          if (reader !== undefined) await grant(client, schema, reader, views);
+        });
         await client.query(`DELETE FROM ${STATE_TABLE}`);
         await client.query(`INSERT INTO ${STATE_TABLE} VALUES ($1, $2, $3, $4, $5)`, stateValues(state));
         await client.query('COMMIT');
@@ -127,12 +137,12 @@ function tableSql(table: CopyTable): string {
 async function makeViews(
   client: Client,
   existing: readonly Relation[],
-  schema: string,
-  reader: string | undefined,
+  views: readonly CopyView[],
+  grantAll: () => Promise<void>,
 ): Promise<void> {
   try {
-    for (const view of viewsToMake(existing, DIALECT)) await client.query(createView(view, DIALECT));
-    if (reader !== undefined) await grant(client, schema, reader);
+    for (const view of viewsToMake(existing, DIALECT, views)) await client.query(createView(view, DIALECT));
+    await grantAll();
   } catch (error) {
     throw refusedBy('Cannot make the views of the copy', translated(error));
   }
@@ -165,8 +175,13 @@ async function checkRole(client: Client, role: string): Promise<void> {
 }
 
 /** Grants what the role lacks: a table or view that was made again has no privileges. */
-async function grant(client: Client, schema: string, role: string): Promise<void> {
-  const relations = [...TABLES, ...VIEWS].map(({ name }) => name);
+async function grant(
+  client: Client,
+  schema: string,
+  role: string,
+  views: readonly CopyView[],
+): Promise<void> {
+  const relations = [...TABLES, ...views].map(({ name }) => name);
   const { rows } = await client.query({
     text: "SELECT name FROM unnest($1::text[]) AS name WHERE NOT has_table_privilege($2, quote_ident(name), 'SELECT')",
     values: [relations, role],

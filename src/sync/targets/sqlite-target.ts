@@ -24,6 +24,9 @@ import { noteOf, queryOf, type Relation, refuseOthers, viewsToMake } from './vie
 /** Instants are ISO 8601 in UTC; lists of texts are JSON. */
 const TYPES: ColumnTypes = { integer: 'INTEGER', text: 'TEXT', instant: 'TEXT', texts: 'TEXT' };
 const DIALECT: ViewDialect = {
+  // Programs that read the copy may have an SQLite without `unixepoch`.
+  seconds: (instant) => `CAST(strftime('%s', ${instant}) AS INTEGER)`,
+  dayOf: (seconds) => `CAST(date(${seconds}, 'unixepoch') AS TEXT)`,
   day: (instant) => `CAST(date(${instant}) AS TEXT)`,
   each: (texts) => `json_each(${texts}) AS each`,
   element: 'each.value',
@@ -38,8 +41,8 @@ const CACHE_KIB = 64 * 1024;
  * Creates the file and its tables if they do not exist. Throws `copy-refused`, and `copy-busy` like
  * `transact`.
  */
-export async function openSqliteTarget(path: string): Promise<CopyTarget> {
-  const database = openDatabase(path);
+export async function openSqliteTarget(path: string, views: readonly CopyView[]): Promise<CopyTarget> {
+  const database = openDatabase(path, views);
   const run = (sql: string) => database.exec(sql);
   return {
     async transact(change) {
@@ -47,12 +50,12 @@ export async function openSqliteTarget(path: string): Promise<CopyTarget> {
         // Keeps other writers out from now on.
         run('BEGIN IMMEDIATE');
         const existing = relationsIn(database);
-        refuseOthers(existing, stateColumnsIn(database));
+        refuseOthers(existing, stateColumnsIn(database), views);
         const select = database.prepare(SELECT_STATE);
         select.setReturnArrays(true);
         const before = select.get() as unknown as readonly unknown[] | undefined;
         const state = await change(writingOf(database), stateOf(before));
-        for (const view of viewsToMake(existing, DIALECT)) run(viewSql(view));
+        for (const view of viewsToMake(existing, DIALECT, views)) run(viewSql(view));
         run(`DELETE FROM ${STATE_TABLE}`);
         database.prepare(`INSERT INTO ${STATE_TABLE} VALUES (?, ?, ?, ?, ?)`).run(...stateValues(state));
         run('COMMIT');
@@ -67,11 +70,11 @@ export async function openSqliteTarget(path: string): Promise<CopyTarget> {
   };
 }
 
-function openDatabase(path: string): DatabaseSync {
+function openDatabase(path: string, views: readonly CopyView[]): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
-    refuseOthers(relationsIn(database), stateColumnsIn(database));
+    refuseOthers(relationsIn(database), stateColumnsIn(database), views);
     // Erased rows are overwritten with zeros.
     database.exec(`PRAGMA journal_mode = WAL; PRAGMA secure_delete = ON; PRAGMA cache_size = -${CACHE_KIB}`);
     createTables(database);

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '../../domain/app-error.ts';
 import { POINTS, TABLES } from '../tables.ts';
-import { type CopyView, VIEWS, type ViewDialect } from '../views.ts';
+import type { CopyView, ViewDialect } from '../views.ts';
 import { commentsOn, POINTS_COLUMN, quoted, STATE_TABLE } from './sql.ts';
 
 /** In the comment of each view that a sync has made. */
@@ -20,7 +20,11 @@ export interface Relation {
  * belong to one: they would be emptied or replaced. `stateColumns`: those of the table with the
  * state, from which it follows which tables the copy has.
  */
-export function refuseOthers(existing: readonly Relation[], stateColumns: readonly string[]): void {
+export function refuseOthers(
+  existing: readonly Relation[],
+  stateColumns: readonly string[],
+  views: readonly CopyView[],
+): void {
   const isCopy = existing.some(({ name }) => name === STATE_TABLE);
   const added = stateColumns.includes(POINTS_COLUMN) ? [] : [POINTS];
   const table = (isCopy ? added : TABLES).find(({ name }) => existing.some((one) => one.name === name));
@@ -30,7 +34,7 @@ export function refuseOthers(existing: readonly Relation[], stateColumns: readon
       `The target has a table or view "${table.name}" that does not belong to a copy. ${isCopy ? 'Rename yours.' : 'Use a different file or schema.'}`,
     );
   }
-  const view = VIEWS.find(({ name }) =>
+  const view = views.find(({ name }) =>
     existing.some((one) => one.name === name && !one.comment.includes(MADE)),
   );
   if (view === undefined) return;
@@ -41,8 +45,12 @@ export function refuseOthers(existing: readonly Relation[], stateColumns: readon
 }
 
 /** The views that are missing, or were made from a different definition. */
-export function viewsToMake(existing: readonly Relation[], dialect: ViewDialect): readonly CopyView[] {
-  return VIEWS.filter((view) => {
+export function viewsToMake(
+  existing: readonly Relation[],
+  dialect: ViewDialect,
+  views: readonly CopyView[],
+): readonly CopyView[] {
+  return views.filter((view) => {
     const note = noteOf(view, dialect);
     return !existing.some(({ name, comment }) => name === view.name && comment.includes(note));
   });
