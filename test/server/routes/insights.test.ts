@@ -7,7 +7,6 @@ import { FULL_SCOPE } from '../../../src/domain/scope.ts';
 import { measureParticipation } from '../../../src/insights/participation.ts';
 import { explainLedger } from '../../../src/points/explanation.ts';
 import { DEFAULT_POLICY, policyOf, readPolicy } from '../../../src/points/policy.ts';
-import { knownZone, zoneData } from '../../../src/system/zones.ts';
 import { publishRecords } from '../../dataset/small-world.ts';
 import { assertProblem, assertSuccess, get, type Reply } from '../../model/client.ts';
 import { ADA, EMPTY, openWorld, RHETORIC, STARS, type World, ZOE } from '../../world.ts';
@@ -426,30 +425,4 @@ it('the document of the insights requires no key and lists every route', async (
       '/v1/zone',
     ],
   ]);
-});
-
-describe('the offsets of a time zone', () => {
-  it('are those of the rules in use, from before 1970 to the year 2100', async () => {
-    const { offsets, ...said } = await load('/zone?zone=America/St_Johns');
-    assert.deepEqual(said, { zone: 'America/St_Johns', zoneData: zoneData() });
-    const starts = (offsets as readonly { readonly start: string | null; readonly seconds: number }[]).map(
-      ({ start, seconds }) => [start === null ? Date.UTC(1970) : Date.parse(start), seconds * 1000],
-    );
-    assert.deepEqual(starts, knownZone('America/St_Johns').offsetsBetween(Date.UTC(1970), Date.UTC(2100)));
-    assert.ok(starts.length > 200);
-    assert.deepEqual(await load('/zone'), {
-      ...{ zone: 'UTC', zoneData: zoneData() },
-      offsets: [{ start: null, seconds: 0 }],
-    });
-  });
-
-  it('are refused for a name that can mean several zones, with these', async () => {
-    for (const path of ['/zone', '/activity', '/heat-map']) {
-      const reply = await ask(`${path}?zone=CST`);
-      const detail =
-        'The parameter "zone" must be the name of an IANA time zone; CST may mean America/Chicago, Asia/Shanghai or America/Havana.';
-      assert.equal(reply.status, 400);
-      assert.equal(JSON.parse(reply.text).detail, detail);
-    }
-  });
 });
