@@ -10,6 +10,7 @@ import { keepReserve, readReserve } from '../../src/keys/disk-reserve.ts';
 import { openSqliteKeyring } from '../../src/keys/sqlite-keyring.ts';
 import { digestFile } from '../../src/system/file-digest.ts';
 import { isLogDamaged } from '../../src/system/write-ahead-log.ts';
+import { zoneData } from '../../src/system/zones.ts';
 import { run, runJson, temporaryFolder } from './command.ts';
 import { copyPlace, newPlace, type Place, responsesOf } from './places.ts';
 import { writeSmallBundle } from './small-bundle.ts';
@@ -47,11 +48,12 @@ const generations = ({ options }: Place) => join(options.data, 'organizations/sc
 describe('check of a data folder', () => {
   it('finds no damage in one that is in order, with one JSON object', async () => {
     const { words } = whole;
-    const expected = { ok: true, organizations: ['school'], findings: [] };
+    const rules = zoneData();
+    const expected = { ok: true, organizations: ['school'], findings: [], zoneData: rules };
     assert.deepEqual(await runJson(['check', ...words]), expected);
     assert.deepEqual(await runJson(['check', '--organization', 'school', ...words]), expected);
     const { stdout } = await run(['check', ...words]);
-    assert.equal(stdout, 'Checked 1 organization and found no damage.\n');
+    assert.equal(stdout, `Time zone rules: ${rules}.\nChecked 1 organization and found no damage.\n`);
     const unknown = await run(['check', '--organization', 'none', ...words]);
     assert.deepEqual([unknown.code, /There is no organization "none"/.test(unknown.stderr)], [1, true]);
     assert.equal((await run(['check', '--data', join(folder, 'missing')])).code, 1);

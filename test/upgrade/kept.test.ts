@@ -92,11 +92,17 @@ function someOf(before: KeptFixture['before'], isResident: boolean): KeptFixture
   return isResident || IS_LONG ? before : before.filter(({ key }) => key.endsWith('.full'));
 }
 
-/** Cursors and sync tokens are made differently since 0.2 (decision 84); entity tags are not. */
+/** Entity tags of these contain the version of the time zone rules (decision 107). */
+const ZONED = /^\/insights\/v1\/(?:activity|returning|heat-map|.+\/ledger)\b/;
+
+/**
+ * Cursors and sync tokens are made differently since 0.2 (decision 84); other entity tags are not.
+ */
 async function assertSameBytes(url: string, { keys, before }: KeptFixture, isResident = true): Promise<void> {
   for (const one of someOf(before, isResident)) {
     const reply = await capture(url, keys, one.key, one.path);
-    assert.deepEqual([withoutTokens(reply), reply.etag], [withoutTokens(one), one.etag]);
+    assert.deepEqual(withoutTokens(reply), withoutTokens(one));
+    if (!ZONED.test(one.path)) assert.equal(reply.etag, one.etag, one.path);
   }
 }
 

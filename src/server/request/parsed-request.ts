@@ -284,7 +284,8 @@ function plainValue(value: Parameters[ParameterName]) {
   return typeof value === 'bigint' ? String(value) : (value ?? null);
 }
 
-/** Insights depend on the time zone rules, too: on those of a period, and of a week of a policy. */
-function rulesOf({ variant }: ParsedRequest): readonly string[] {
-  return variant === 'insights' ? [zoneData()] : [];
+/** Responses with periods, or with weeks of a policy, depend on the time zone rules, too. */
+function rulesOf({ route }: ParsedRequest): readonly string[] {
+  const isZoned = route.parameters.includes('zone') || route.operation === 'getLedger';
+  return isZoned ? [zoneData()] : [];
 }
