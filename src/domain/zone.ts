@@ -15,6 +15,9 @@ export interface Stretch {
   readonly offsetMs: number;
 }
 
+/** Offsets from UTC, ascending: each with the instant from which it holds. All in milliseconds. */
+export type Offsets = readonly (readonly [fromMs: number, offsetMs: number])[];
+
 /** Finds the stretch around an instant, in Unix milliseconds. */
 export type FindStretch = (ms: number) => Stretch;
 
@@ -62,8 +65,8 @@ export class Zone {
     return ms + offsetMs === localMs ? ms : localMs - this.stretchAt(fromMs - 1).offsetMs;
   }
 
-  /** The offsets from one instant to another: each with the instant from which it holds. */
-  offsetsBetween(fromMs: number, toMs: number): readonly (readonly [fromMs: number, offsetMs: number])[] {
+  /** The offsets from one instant to another, both included; the first one holds from `fromMs`. */
+  offsetsBetween(fromMs: number, toMs: number): Offsets {
     const offsets: [number, number][] = [];
     for (let ms = fromMs; ms <= toMs; ms = this.stretchAt(ms).toMs)
       offsets.push([ms, this.stretchAt(ms).offsetMs]);
@@ -78,4 +81,11 @@ export class Zone {
     const two = (value: number) => String(value).padStart(2, '0');
     return `${local}${offsetMs < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
   }
+}
+
+/** The first instant at which the offsets of two rules differ; undefined if they are the same. */
+export function firstDifference(one: Offsets, other: Offsets): number | undefined {
+  const longer = one.length > other.length ? one : other;
+  const at = longer.findIndex((_, place) => String(one[place]) !== String(other[place]));
+  return at === -1 ? undefined : Math.min(...[one, other].flatMap((offsets) => offsets[at]?.[0] ?? []));
 }

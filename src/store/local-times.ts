@@ -2,6 +2,7 @@
  * Local times that imports have read, and whether they would be others by the time zone rules in
  * use (decision 107).
  */
+import { firstDifference } from '../domain/zone.ts';
 import { zoneOf } from '../system/zones.ts';
 import type { LocalTimeSpan, PublishedVersion } from './store.ts';
 
@@ -14,8 +15,9 @@ export function localTimesOf(zone: string, fromMs: number, toMs: number): LocalT
 
 export interface OutdatedTimes {
   readonly zone: string;
-  /** The first instant at which the rules differ. */
+  /** The first instant at which the rules differ, in Unix milliseconds. */
   readonly fromMs: number;
+  /** When the import was published, likewise. */
   readonly publishedMs: number;
   readonly files: readonly string[];
 }
@@ -26,7 +28,7 @@ export interface OutdatedTimes {
  */
 export function outdatedTimes(history: readonly PublishedVersion[]): readonly OutdatedTimes[] {
   return history.flatMap(({ publication, publishedMs, cause, localTimes }) => {
-    const fromMs = localTimes && firstDifference(localTimes);
+    const fromMs = localTimes && changedFrom(localTimes);
     if (localTimes === undefined || fromMs === undefined) return [];
     const isReadAgain = history.some(
       (later) => later.publication > publication && covers(later.localTimes, localTimes),
@@ -37,21 +39,15 @@ export function outdatedTimes(history: readonly PublishedVersion[]): readonly Ou
 
 /** A different rule moves the first and the last time by less than a day. */
 function covers(later: LocalTimeSpan | undefined, { zone, fromMs, toMs }: LocalTimeSpan): boolean {
-  if (later?.zone !== zone || firstDifference(later) !== undefined) return false;
+  if (later?.zone !== zone || changedFrom(later) !== undefined) return false;
   return later.fromMs < fromMs + DAY_MS && later.toMs > toMs - DAY_MS;
 }
 
-function firstDifference({ zone, fromMs, toMs, offsets }: LocalTimeSpan): number | undefined {
-  const present = localTimesOf(zone, fromMs, toMs).offsets;
-  const isSame = (at: number) => String(present[at]) === String(offsets[at]);
-  const places = Array.from({ length: Math.max(present.length, offsets.length) }, (_, at) => at);
-  const first = places.find((at) => !isSame(at));
-  return first === undefined
-    ? undefined
-    : Math.min(...[present, offsets].flatMap((all) => all[first]?.[0] ?? []));
+function changedFrom({ zone, fromMs, toMs, offsets }: LocalTimeSpan): number | undefined {
+  return firstDifference(localTimesOf(zone, fromMs, toMs).offsets, offsets);
 }
 
-/** `organization` and what to do, in sentences. */
+/** Which times of which import are others, and what to do: two sentences. */
 export function describeOutdated(
   organization: string,
   { zone, fromMs, publishedMs, files }: OutdatedTimes,

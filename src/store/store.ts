@@ -1,6 +1,7 @@
 /** The port of a store: its organizations, their published datasets, and new publications. */
 import type { Counts, Dataset, UserPointsKey } from '../dataset/dataset.ts';
 import { areSameOrganization } from '../dataset/records.ts';
+import type { Offsets } from '../domain/zone.ts';
 import type {
   DeletionOf,
   EventColumns,
@@ -167,8 +168,8 @@ export interface LocalTimeSpan {
   /** The earliest and the latest event, in Unix milliseconds. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** The offsets of the zone between the two, each with the instant from which it held. */
-  readonly offsets: readonly (readonly [fromMs: number, offsetMs: number])[];
+  /** Those of the zone between the two. */
+  readonly offsets: Offsets;
 }
 
 /** A version that was published, as the history of the organization records it. */

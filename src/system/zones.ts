@@ -8,7 +8,7 @@ import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 import { Temporal } from 'temporal-polyfill';
 import { AppError } from '../domain/app-error.ts';
 import { nearestName } from '../domain/nearest-name.ts';
-import { type FindStretch, Zone, type ZoneRules } from '../domain/zone.ts';
+import { type FindStretch, firstDifference, Zone, type ZoneRules } from '../domain/zone.ts';
 import { openZoneFiles, versionIn } from './zone-files.ts';
 
 /** Where operating systems keep compiled rules; the second one is that of macOS. */
@@ -103,20 +103,12 @@ export function newerRules(
   const system = isNewer(version, zoneData()) ? openZoneFiles(folder!) : undefined;
   if (system === undefined) return undefined;
   const untilMs = Date.now() + 2 * YEAR_MS;
+  const offsetsBy = (find: FindStretch) => new Zone(find).offsetsBetween(Date.UTC(2000), untilMs);
   const differing = names.filter((name) => {
     const [ours, theirs] = [findIn(name), system.find(name)];
-    return ours && theirs && !isSameBetween(ours, theirs, Date.UTC(2000), untilMs);
+    return ours && theirs && firstDifference(offsetsBy(ours), offsetsBy(theirs)) !== undefined;
   });
   return { version: system.version, differing };
-}
-
-function isSameBetween(one: FindStretch, other: FindStretch, fromMs: number, toMs: number): boolean {
-  for (let ms = fromMs; ms < toMs; ) {
-    const [first, second] = [one(ms), other(ms)];
-    if (first.offsetMs !== second.offsetMs || first.toMs !== second.toMs) return false;
-    ms = first.toMs;
-  }
-  return true;
 }
 
 /** What to give instead of a name that is none; completes "must be". */

@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { APACHE_MODULES, type Places, type Program } from './proxies.ts';
+import { APACHE_MODULES, nginxWith, type Places, type Program } from './proxies.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const TYPES = 'application/json text/csv';
@@ -53,19 +53,8 @@ export function nginx({ folder, origin, ports: [documented, changed] }: Places):
       .replace(/listen .*;/, `listen 127.0.0.1:${port};`)
       .replace('http://127.0.0.1:8080', origin);
   const compress = `gzip on; gzip_types ${TYPES}; proxy_set_header Accept-Encoding "";`;
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (name) => `${name}_temp_path ${folder}/temporary/${name};`,
-  );
-  return {
-    command: ['nginx', '-p', folder, '-e', `${folder}/error.log`, '-c', `${folder}/configuration`],
-    configuration: `
-      daemon off; master_process off; pid ${folder}/pid; error_log ${folder}/error.log;
-      events {}
-      http {
-        access_log off; ${temporary.join(' ')}
-        ${zones} ${at(documented)} ${at(changed).replace('proxy_buffering off;', compress)}
-      }`,
-  };
+  const servers = `${at(documented)} ${at(changed).replace('proxy_buffering off;', compress)}`;
+  return nginxWith(folder, `${zones} ${servers}`);
 }
 
 /** With `return (pass)`, and with the rules of Varnish alone. */

@@ -116,8 +116,8 @@ export function hasNginx(): boolean {
   return status === 0 && stderr.includes('http_slice_module');
 }
 
-/** Divides each response into parts that it requests and keeps separately. */
-export function nginx({ folder, origin, ports: [obedient, keeping] }: Places): Program {
+/** `http`: the content of this block. */
+export function nginxWith(folder: string, http: string): Program {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${folder}/temporary/${name};`,
   );
@@ -126,8 +126,15 @@ export function nginx({ folder, origin, ports: [obedient, keeping] }: Places): P
     configuration: `
       daemon off; master_process off; pid ${folder}/pid; error_log ${folder}/error.log;
       events {}
-      http {
-        access_log off; ${temporary.join(' ')}
+      http { access_log off; ${temporary.join(' ')} ${http} }`,
+  };
+}
+
+/** Divides each response into parts that it requests and keeps separately. */
+export function nginx({ folder, origin, ports: [obedient, keeping] }: Places): Program {
+  return nginxWith(
+    folder,
+    `
         proxy_cache_path ${folder}/obedient keys_zone=obedient:1m;
         proxy_cache_path ${folder}/keeping keys_zone=keeping:1m;
         proxy_http_version 1.1; proxy_set_header Connection ""; proxy_cache_revalidate on;
@@ -146,9 +153,8 @@ export function nginx({ folder, origin, ports: [obedient, keeping] }: Places): P
             proxy_pass ${origin}; proxy_cache keeping; proxy_cache_valid 200 206 1s;
             proxy_ignore_headers Cache-Control; proxy_cache_key "$request_uri $slice_range";
           }
-        }
-      }`,
-  };
+        }`,
+  );
 }
 
 export const APACHE_MODULES = '/usr/lib/apache2/modules';
