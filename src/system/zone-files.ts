@@ -32,14 +32,15 @@ interface ZoneFile {
 
 /**
  * Reads all files at once, because an update of the system replaces them one after the other.
- * Undefined if the folder has none.
+ * Undefined if the folder has none. Files with leap seconds are left out: their clock is not that
+ * of Unix time.
  */
 export function openZoneFiles(folder: string): ZoneRules | undefined {
-  const files = new Map<string, Buffer>();
+  const files = new Map<string, Block>();
   for (const name of namesIn(folder)) {
     if (!NAME.test(name) || NO_ZONES.has(name.toLowerCase())) continue;
-    const bytes = readFileSync(join(folder, name));
-    if (isZoneFile(bytes)) files.set(name.toLowerCase(), bytes);
+    const data = dataOf(readFileSync(join(folder, name)));
+    if (data?.leap === 0) files.set(name.toLowerCase(), data);
   }
   if (files.size === 0) return undefined;
   const known = new Map<string, FindStretch>();
@@ -47,8 +48,8 @@ export function openZoneFiles(folder: string): ZoneRules | undefined {
     version: versionIn(folder) ?? 'unknown',
     find(name) {
       const key = name.toLowerCase();
-      const bytes = files.get(key);
-      const find = known.get(key) ?? (bytes && findIn(readZoneFile(bytes)));
+      const data = files.get(key);
+      const find = known.get(key) ?? (data && findIn(readZoneFile(data)));
       if (find !== undefined) known.set(key, find);
       return find;
     },
@@ -79,12 +80,12 @@ function textOf(file: string): string {
   }
 }
 
-function isZoneFile(bytes: Buffer): boolean {
-  return bytes.length >= HEADER_BYTES && bytes.toString('latin1', 0, 4) === 'TZif';
-}
-
-/** Sizes of the parts of a block of data, in bytes, by the size of its times. */
+/**
+ * Where the parts of a block of data are, by the size of its times in bytes. Undefined: there is no
+ * block.
+ */
 function blockAt(bytes: Buffer, at: number, timeBytes: 4 | 8) {
+  if (bytes.length < at + HEADER_BYTES || bytes.toString('latin1', at, at + 4) !== 'TZif') return undefined;
   // The number of UT indicators, of standard ones, of leap seconds, of changes, of offsets, and of
   // characters.
   const [ut = 0, standard = 0, leap = 0, times = 0, types = 0, characters = 0] = [0, 1, 2, 3, 4, 5].map(
@@ -93,21 +94,26 @@ function blockAt(bytes: Buffer, at: number, timeBytes: 4 | 8) {
   const start = at + HEADER_BYTES;
   const typesAt = start + times * (timeBytes + 1);
   const end = typesAt + types * 6 + characters + leap * (timeBytes + 4) + standard + ut;
-  return { start, times, typesAt, end };
+  return { bytes, start, times, typesAt, end, leap, timeBytes };
 }
 
-function readZoneFile(bytes: Buffer): ZoneFile {
+type Block = NonNullable<ReturnType<typeof blockAt>>;
+
+/** The block with the widest times. Files of version 1 have only short ones. */
+function dataOf(bytes: Buffer): Block | undefined {
   const short = blockAt(bytes, 0, 4);
-  // Files of version 1 have only short times, and no rule.
-  const isLong = bytes[4] !== 0;
-  const timeBytes = isLong ? 8 : 4;
-  const { start, times, typesAt, end } = isLong ? blockAt(bytes, short.end, 8) : short;
+  return short === undefined || bytes[4] === 0 ? short : blockAt(bytes, short.end, 8);
+}
+
+function readZoneFile({ bytes, start, times, typesAt, end, timeBytes }: Block): ZoneFile {
+  const isLong = timeBytes === 8;
   const offsetOf = (type: number) => bytes.readInt32BE(typesAt + 6 * type) * 1000;
   const changes = Array.from({ length: times }, (_, place) => {
     const at = start + place * timeBytes;
     const seconds = isLong ? Number(bytes.readBigInt64BE(at)) : bytes.readInt32BE(at);
     return { atMs: seconds * 1000, offsetMs: offsetOf(bytes[start + times * timeBytes + place] ?? 0) };
   });
+  // Files of version 1 have none.
   const rule = isLong ? bytes.toString('latin1', end).split('\n')[1] : '';
   return { firstMs: offsetOf(0), changes, rule: rule ?? '' };
 }

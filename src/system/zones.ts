@@ -165,7 +165,7 @@ function noRules(choice: string): AppError {
   const where = choice === 'system' ? 'This system' : `The folder ${choice}`;
   return new AppError(
     'option-malformed',
-    `${where} has no compiled time zone rules. Install the package tzdata, or choose other rules with --zone-data.`,
+    `${where} has no compiled time zone rules without leap seconds. Install the package tzdata, or choose other rules with --zone-data.`,
   );
 }
 

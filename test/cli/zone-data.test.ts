@@ -177,7 +177,7 @@ describe('serve --zone-data', { skip: whyWithoutZoneTools() }, () => {
     assert.equal(code, 2);
     assert.match(
       stderr,
-      /missing has no compiled time zone rules\. Install the package tzdata, or choose other/,
+      /missing has no compiled time zone rules without leap seconds\. Install the package tzdata, or choose other/,
     );
   });
 });

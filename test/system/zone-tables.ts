@@ -65,12 +65,18 @@ export function tableOf(rules: Pick<ZoneRules, 'find'>, name: string, from: numb
 
 /**
  * Compiles rules into a new folder. `version`: what the folder says it is; absent: nothing.
+ * `options`: of `zic`.
  */
-export function compileZones(folder: string, source: string, version?: string): string {
+export function compileZones(
+  folder: string,
+  source: string,
+  version?: string,
+  options: readonly string[] = [],
+): string {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, 'source.zi');
   writeFileSync(file, source);
-  execFileSync('zic', ['-d', folder, file]);
+  execFileSync('zic', [...options, '-d', folder, file]);
   if (version !== undefined) writeFileSync(join(folder, 'tzdata.zi'), `# version ${version}\n`);
   return folder;
 }

@@ -21,6 +21,7 @@ after(() => rmSync(folder, { recursive: true }));
 const HALF_HOUR_MS = 1_800_000;
 /** The offset of the zone without changes. */
 const FIXED_MS = 5.75 * 3_600_000;
+const NONE = /has no compiled time zone rules without leap seconds\. Install/;
 const NAMES = [
   ...['America/Vancouver', 'America/Edmonton', 'America/Winnipeg', 'America/Inuvik', 'America/Havana'],
   ...['Canada/Central', 'Europe/Paris', 'Australia/Lord_Howe', 'Pacific/Apia', 'Africa/Monrovia'],
@@ -137,11 +138,22 @@ describe('compiled rules of a version', { skip: whyWithoutZoneTools() }, () => {
     ]);
   });
 
+  it('are refused from a folder whose files have leap seconds', () => {
+    const leaps = join(folder, 'leaps');
+    writeFileSync(leaps, 'Leap 2016 Dec 31 23:59:60 + S\n');
+    for (const form of ['slim', 'fat']) {
+      const compiled = join(folder, `leap-seconds-${form}`);
+      compileZones(compiled, SOURCES['2026f'], '2026f', ['-L', leaps, '-b', form]);
+      chooseZoneData(compiled);
+      assert.throws(() => zoneOf('Europe/Paris'), NONE);
+    }
+  });
+
   it('are refused from a folder without any', () => {
     mkdirSync(join(folder, 'none'));
     chooseZoneData(join(folder, 'none'));
-    assert.throws(() => zoneOf('Europe/Paris'), /has no compiled time zone rules\. Install/);
-    assert.throws(() => chooseZoneData(join(folder, 'missing')), /has no compiled time zone rules\. Install/);
+    assert.throws(() => zoneOf('Europe/Paris'), NONE);
+    assert.throws(() => chooseZoneData(join(folder, 'missing')), NONE);
   });
 });
 
