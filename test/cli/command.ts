@@ -90,6 +90,8 @@ export async function runJson(args: readonly string[], input = ''): Promise<any>
   const { code, stdout, stderr } = await run([...args, '--json'], { input });
   if (code !== 0) throw new Error(`exit code ${code}: ${stderr}`);
   return JSON.parse(stdout, (_name, value: unknown, context?: { source?: string }) =>
-    typeof value === 'number' && !Number.isSafeInteger(value) ? BigInt(context?.source ?? value) : value,
+    typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)
+      ? BigInt(context?.source ?? value)
+      : value,
   );
 }

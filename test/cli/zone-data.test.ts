@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
+import { until } from '../server/stand.ts';
 import { compileZones, SOURCES, whyWithoutZoneTools } from '../system/zone-tables.ts';
 import { run, runJson, temporaryFolder } from './command.ts';
 import { serving, stop } from './serving.ts';
@@ -10,6 +12,10 @@ import { serving, stop } from './serving.ts';
 const folder = temporaryFolder();
 const data = join(folder, 'data');
 const school = ['--organization', 'school', '--data', data];
+
+/** When the weeks of the two events begin, before and after the change of the rules. */
+const OLD_WEEKS = ['2026-11-09T00:00-06:00', '2026-11-09T00:00-06:00'];
+const HEALED_WEEKS = ['2026-11-09T00:00-05:00', '2026-11-16T00:00-05:00'];
 
 /** Two events around the midnight of Winnipeg that the rules of 2026f moved. */
 function writeBundle(): string {
@@ -26,6 +32,26 @@ function writeBundle(): string {
     ].join('\n'),
   );
   return bundle;
+}
+
+/** Options for the rules before and after Winnipeg changed. */
+function rulesOf(test: string): readonly [before: readonly string[], after: readonly string[]] {
+  const words = (version: keyof typeof SOURCES) => [
+    '--zone-data',
+    compileZones(join(folder, `${version}-${test}`), SOURCES[version], version),
+  ];
+  return [words('2026c'), words('2026f')];
+}
+
+/** Imports the bundle with a policy that gives at most five points in a week of Winnipeg. */
+async function importWithWeeks(place: string, zoneData: readonly string[]): Promise<void> {
+  const policy = join(folder, 'policy.json');
+  const weekStarts = { day: 'monday', time: '00:00', zone: 'America/Winnipeg' };
+  const rules = [{ on: 'board.visited', to: 'actor', points: 5 }];
+  writeFileSync(policy, JSON.stringify({ weeklyMaximum: 5, weekStarts, rules }));
+  await runJson(['organizations', 'create', 'school', '--data', place]);
+  await runJson(['organizations', 'configure', 'school', '--policy', policy, '--data', place]);
+  await runJson(['import', join(folder, 'bundle'), '--organization', 'school', '--data', place, ...zoneData]);
 }
 
 describe('serve --zone-data', { skip: whyWithoutZoneTools() }, () => {
@@ -71,38 +97,23 @@ describe('serve --zone-data', { skip: whyWithoutZoneTools() }, () => {
   });
 
   it('moves points into the weeks of newer rules with the next publication, and with a command', async () => {
-    const policy = join(folder, 'policy.json');
-    const weekStarts = { day: 'monday', time: '00:00', zone: 'America/Winnipeg' };
-    const rules = [{ on: 'board.visited', to: 'actor', points: 5 }];
-    writeFileSync(policy, JSON.stringify({ weeklyMaximum: 5, weekStarts, rules }));
-    const [before, after] = (['2026c', '2026f'] as const).map((version) => [
-      '--zone-data',
-      compileZones(join(folder, `${version}-points`), SOURCES[version], version),
-    ]) as [string[], string[]];
+    const [before, after] = rulesOf('points');
     const inPlace = (place: string) => ['--organization', 'school', '--data', join(folder, place)];
     const explain = async (place: string, ruled: readonly string[]) => {
       const ledger = ['points', 'explain', '--board', '7', '--user', '1'];
       const { lines, standing } = await runJson([...ledger, ...inPlace(place), ...ruled]);
       return [standing.totalPoints, lines.map(({ week }: { readonly week: string }) => week)];
     };
-    const old = [5, ['2026-11-09T00:00-06:00', '2026-11-09T00:00-06:00']];
-    const healed = [10, ['2026-11-09T00:00-05:00', '2026-11-16T00:00-05:00']];
+    const [old, healed] = [
+      [5, OLD_WEEKS],
+      [10, HEALED_WEEKS],
+    ];
     const bundle = join(folder, 'bundle');
     for (const [place, heal] of [
       ['recomputed', ['points', 'recompute']],
       ['imported', ['import', bundle]],
     ] as const) {
-      await runJson(['organizations', 'create', 'school', '--data', join(folder, place)]);
-      await runJson([
-        'organizations',
-        'configure',
-        'school',
-        '--policy',
-        policy,
-        '--data',
-        join(folder, place),
-      ]);
-      await runJson(['import', bundle, ...inPlace(place), ...before]);
+      await importWithWeeks(join(folder, place), before);
       assert.deepEqual(await explain(place, before), old);
       const again = await runJson([...heal, ...inPlace(place), ...before]);
       assert.equal(again.published, false);
@@ -118,6 +129,38 @@ describe('serve --zone-data', { skip: whyWithoutZoneTools() }, () => {
       stdout,
       'Nothing has changed: weeks begin at the same times by the time zone rules 2026f.\n',
     );
+  });
+
+  it('heals what clients read: points, the ledger of the console, and a synced copy', async (t) => {
+    const [before, after] = rulesOf('clients');
+    const place = join(folder, 'clients');
+    await importWithWeeks(place, before);
+    const words = ['--organization', 'school', '--data', place];
+    const { key } = await runJson(['keys', 'create', ...words]);
+    const server = await serving(t, ['serve', '--data', place, '--workers', '1', ...after]);
+    const { origin } = new URL(server.printed['Variant A']!);
+    const ask = async (path: string) =>
+      JSON.parse(await (await fetch(`${origin}${path}`, { headers: { apikey: key } })).text());
+    const copy = join(folder, 'copy.sqlite');
+    const read = async () => {
+      const { lines } = await ask('/insights/v1/boards/7/users/1/ledger');
+      await runJson(['sync', `${origin}/a`, '--to', `sqlite:${copy}`, '--key', '-'], key);
+      const database = new DatabaseSync(copy, { readOnly: true });
+      const { total_points: copied } = { ...database.prepare('SELECT total_points FROM points').get() };
+      database.close();
+      return {
+        total: (await ask('/a/v1/board/7/points'))['ada@x.example'].total_points,
+        weeks: lines.map(({ week }: { readonly week: string }) => week),
+        copied,
+      };
+    };
+    // The same instants as before, by the clock of now.
+    const weeks = OLD_WEEKS.map(() => '2026-11-09T01:00-05:00');
+    assert.deepEqual(await read(), { total: 5, weeks, copied: 5 });
+    await runJson(['points', 'recompute', ...words, ...after]);
+    await until(async () => (await ask('/a/v1/board/7/points'))['ada@x.example'].total_points === 10);
+    assert.deepEqual(await read(), { total: 10, weeks: HEALED_WEEKS, copied: 10 });
+    await stop(server, 'SIGTERM');
   });
 
   it('names imports of local times that other rules read, and these correct them', async () => {
@@ -141,10 +184,7 @@ describe('serve --zone-data', { skip: whyWithoutZoneTools() }, () => {
       'dmy',
     ];
     const words = [...importLog, '--organization', 'school', ...place];
-    const [before, after] = (['2026c', '2026f'] as const).map((version) => [
-      '--zone-data',
-      compileZones(join(folder, `${version}-local`), SOURCES[version], version),
-    ]) as [string[], string[]];
+    const [before, after] = rulesOf('local');
     const timesOf = async () => {
       const out = join(folder, `exported-${Math.random()}`);
       await runJson(['export', out, '--organization', 'school', '--format', 'ndjson', ...place]);
