@@ -10,7 +10,7 @@ import { PageLink } from './parts/links.tsx';
 import { Page } from './parts/page.tsx';
 import { Empty, Skeleton } from './parts/states.tsx';
 import { Shell } from './shell.tsx';
-import { useStatedZone } from './view/use-view.ts';
+import { useDays, useStatedZone } from './view/use-view.ts';
 
 const BoardsPage = lazy(async () => ({ default: (await import('./pages/boards.tsx')).BoardsPage }));
 const BoardPage = lazy(async () => ({ default: (await import('./pages/board.tsx')).BoardPage }));
@@ -30,9 +30,10 @@ export function App() {
 function Pages() {
   useStatedZone();
   const [path] = useLocation();
+  const { zone } = useDays();
   return (
     <Shell>
-      <Boundary key={path}>
+      <Boundary key={`${path} ${zone}`}>
         <Suspense fallback={<Skeleton height={400} />}>
           <Switch>
             <Route path="/" component={OverviewPage} />

@@ -59,6 +59,29 @@ export function describeFlows(): void {
       await visit.end();
     });
 
+    it('has the days and times of the rules of the server, not those of the browser', async () => {
+      const visit = await stand().visit({ isAlone: true });
+      // Rules without daylight saving time: the end of March is an hour later than in the browser.
+      await visit.page.route('**/insights/v1/zone?*', (route) =>
+        route.fulfill({
+          json: {
+            zone: 'Europe/Vienna',
+            zoneData: '2030a',
+            offsets: [{ start: null, seconds: 3600 }],
+          },
+        }),
+      );
+      await visit.go(`/console/events?${MARCH}`);
+      const end = '2018-03-31T23:00:00.000Z';
+      assert.ok(visit.urls.some((url) => url.includes(`end=${encodeURIComponent(end)}`)));
+      const [event] = JSON.parse(await ask(`/insights/v1/events?start=2018-02-28T23:00:00Z&limit=1`));
+      const shown = await visit.page.locator('tbody td').first().textContent();
+      const local = new Date(Date.parse(event.timestamp) + 3_600_000);
+      const style = { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' } as const;
+      assert.equal(shown, local.toLocaleString('en-GB', style));
+      await visit.end();
+    });
+
     it('writes range, zone and interval to the address, and keeps the range from page to page', async () => {
       const visit = await stand().visit();
       const { page } = visit;

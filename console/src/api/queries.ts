@@ -1,14 +1,18 @@
 /** Requests as React hooks: each is sent only once, and its result is kept for a while. */
 import {
+  keepPreviousData,
   QueryCache,
   QueryClient,
+  queryOptions,
   type UseQueryResult,
   useInfiniteQuery,
   useQuery,
+  useSuspenseQuery,
 } from '@tanstack/react-query';
 import type { InsightEventsOptions, InsightsClient, VariantA } from '../../../src/client/client.ts';
 import { insightQuery } from '../../../src/client/insights.ts';
 import { PATHS } from '../../../src/client/schema-insights.ts';
+import { Clock } from '../view/clock.ts';
 import type { Board, CommunityEvent, Person } from './answers.ts';
 import { loseRefusedKey, openApi } from './client.ts';
 
@@ -50,6 +54,22 @@ export function useFigures<M extends keyof Figures>(
   return useAnswer(`${method} ${board} ${user} ${by}`, options, (signal) =>
     (openApi().insights[method] as Ask<Awaited<ReturnType<Figures[M]>>>)({ ...options, signal }),
   );
+}
+
+const clockOf = (zone: string) =>
+  queryOptions({
+    queryKey: ['clock', zone],
+    queryFn: async ({ signal }) => new Clock((await openApi().insights.zone({ zone, signal })).offsets),
+  });
+
+/** Suspends until the clock of a time zone is known. */
+export function useClock(zone: string): Clock {
+  return useSuspenseQuery(clockOf(zone)).data;
+}
+
+/** Until it is known, that of the previous time zone, or undefined. */
+export function useClockIfKnown(zone: string): Clock | undefined {
+  return useQuery({ ...clockOf(zone), placeholderData: keepPreviousData }).data;
 }
 
 interface Range {

@@ -1,13 +1,14 @@
 /** Series over periods: as stacked bars, as a table, and as a sparkline for a row of a table. */
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { periodWidth } from '../parts/time-width.ts';
+import { type Clock, UTC } from '../view/clock.ts';
 import { formatNumber, formatPeriod } from '../view/format.ts';
 import { Legend, Plot, type PlotScales, type Series } from './plot.tsx';
 
 interface OverTime {
   readonly periods: readonly string[];
   readonly interval: string;
-  readonly zone: string;
+  readonly clock: Clock;
   readonly series: readonly Series[];
 }
 
@@ -45,7 +46,7 @@ export function BlankBars({
   const series = names.map((name) => ({ name, color: 0, values: [0] }));
   return (
     <StackedBars
-      {...{ name: 'Loading', periods: [BLANK_PERIOD], interval: 'day', zone: 'UTC', series }}
+      {...{ name: 'Loading', periods: [BLANK_PERIOD], interval: 'day', clock: UTC, series }}
       {...(height !== undefined && { height })}
     />
   );
@@ -75,14 +76,14 @@ export function PeriodTable({
   caption,
   periods,
   interval,
-  zone,
+  clock,
   series,
 }: OverTime & { readonly caption: string }) {
   const width = periodWidth(interval);
   const columns: Column<number>[] = [
     {
       ...{ key: 'period', title: 'Period', width, isTime: true, sort: (period) => period },
-      render: (period) => formatPeriod(periods[period] ?? '', interval, zone, 'long'),
+      render: (period) => formatPeriod(periods[period] ?? '', interval, clock, 'long'),
     },
     ...series.map(({ name, values }) => ({
       ...{ key: name, title: name, isNumber: true, sort: (period: number) => values[period] ?? 0 },

@@ -6,6 +6,7 @@ import { AxisBottom, AxisLeft } from '@visx/axis';
 import { GridRows } from '@visx/grid';
 import { scaleBand, scaleLinear } from '@visx/scale';
 import { type PointerEvent, type ReactNode, useState } from 'react';
+import type { Clock } from '../view/clock.ts';
 import { formatCompact, formatNumber, formatPeriod } from '../view/format.ts';
 import { useFrameWidth } from './use-frame-width.ts';
 
@@ -34,7 +35,7 @@ export function Plot({
   name,
   periods,
   interval,
-  zone,
+  clock,
   series,
   most,
   height = 260,
@@ -43,7 +44,7 @@ export function Plot({
   readonly name: string;
   readonly periods: readonly string[];
   readonly interval: string;
-  readonly zone: string;
+  readonly clock: Clock;
   readonly series: readonly Series[];
   /** The largest value on the axis. */
   readonly most: number;
@@ -63,7 +64,7 @@ export function Plot({
   const hasRoom = (period: number) =>
     period === 0 || (x(period) ?? 0) + x.bandwidth() / 2 + LABEL_ROOM <= width - MARGIN.left;
   const ticks = [...periods.keys()].filter((period) => period % every === 0 && hasRoom(period));
-  const title = (period: number) => formatPeriod(periods[period] ?? '', interval, zone, 'long');
+  const title = (period: number) => formatPeriod(periods[period] ?? '', interval, clock, 'long');
   const point = (event: PointerEvent<SVGSVGElement>) => {
     const at = event.clientX - event.currentTarget.getBoundingClientRect().left - MARGIN.left;
     const period = Math.floor(at / x.step());
@@ -105,7 +106,7 @@ export function Plot({
               top={inner.height}
               tickValues={ticks}
               hideTicks
-              tickFormat={(period) => formatPeriod(periods[period] ?? '', interval, zone, 'short')}
+              tickFormat={(period) => formatPeriod(periods[period] ?? '', interval, clock, 'short')}
               axisLineClassName="axis-line"
               tickClassName="axis-tick"
               tickLabelProps={BOTTOM_LABEL}

@@ -12,7 +12,7 @@ import { useRange } from '../view/use-view.ts';
 const MOST = 1000;
 
 export function BoardPeople({ id }: { readonly id: string }) {
-  const { start, end, zone } = useRange();
+  const { start, end, clock } = useRange();
   const answer = useFigures('rankUsers', { board: id, start, end, top: MOST });
   const columns: Column<RankedPerson>[] = [
     {
@@ -30,7 +30,7 @@ export function BoardPeople({ id }: { readonly id: string }) {
       render: ({ user }) => capitalize(user.role),
     },
     countColumn('events', 'Events', ({ events }) => events, { width: '7rem' }),
-    latestColumn(zone, ({ last }) => last),
+    latestColumn(clock, ({ last }) => last),
   ];
   const count = answer.data?.length ?? 0;
   return (

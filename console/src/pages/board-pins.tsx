@@ -6,6 +6,7 @@ import { countColumn, latestColumn } from '../parts/columns.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { PersonLink } from '../parts/links.tsx';
 import { Loaded } from '../parts/states.tsx';
+import type { Clock } from '../view/clock.ts';
 import { formatCount, formatNumber } from '../view/format.ts';
 import { useRange } from '../view/use-view.ts';
 
@@ -14,7 +15,7 @@ const MOST = 1000;
 type Row = RankedPins['ranked'][number];
 
 export function BoardPins({ id }: { readonly id: string }) {
-  const { start, end, zone } = useRange();
+  const { start, end, clock } = useRange();
   const answer = useFigures('rankPins', { board: id, start, end, top: MOST });
   const pins = answer.data?.pins ?? 0;
   const note =
@@ -32,7 +33,7 @@ export function BoardPins({ id }: { readonly id: string }) {
         {({ ranked }) => (
           <DataTable
             caption="Pins"
-            columns={columnsIn(zone)}
+            columns={columnsIn(clock)}
             rows={ranked}
             rowKey={({ pin }) => pin.id}
             initialSort={{ key: 'events', isDown: true }}
@@ -43,7 +44,7 @@ export function BoardPins({ id }: { readonly id: string }) {
   );
 }
 
-function columnsIn(zone: string): readonly Column<Row>[] {
+function columnsIn(clock: Clock): readonly Column<Row>[] {
   return [
     { key: 'title', title: 'Pin', sort: ({ pin }) => pin.title, render: ({ pin }) => <PinName pin={pin} /> },
     {
@@ -56,7 +57,7 @@ function columnsIn(zone: string): readonly Column<Row>[] {
     },
     countColumn('events', 'Events', ({ events }) => events, { width: '6rem' }),
     countColumn('people', 'Users', ({ people }) => people, { width: '6rem', isMinor: true }),
-    latestColumn(zone, ({ last }) => last),
+    latestColumn(clock, ({ last }) => last),
   ];
 }
 

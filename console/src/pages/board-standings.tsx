@@ -9,13 +9,14 @@ import { type Column, DataTable } from '../parts/data-table.tsx';
 import { PageLink, PersonLink } from '../parts/links.tsx';
 import { ScoreBar } from '../parts/score-bar.tsx';
 import { Empty, Loaded } from '../parts/states.tsx';
+import type { Clock } from '../view/clock.ts';
 import { formatCount, formatDate, formatNumber, formatShare } from '../view/format.ts';
 import { useRange } from '../view/use-view.ts';
 
 const MOST_AT_RISK = 100;
 
 export function BoardStandings({ id }: { readonly id: string }) {
-  const { zone } = useRange();
+  const { clock } = useRange();
   const answer = useFigures('participation', { board: id, top: MOST_AT_RISK });
   return (
     <div className="stack">
@@ -27,7 +28,7 @@ export function BoardStandings({ id }: { readonly id: string }) {
       >
         {(data) => (
           <div className="stack">
-            <GoalTiles data={data} zone={zone} />
+            <GoalTiles data={data} clock={clock} />
             <div className="grid">
               <Card title="Progress" note="Users by percentage of the goal reached, all time">
                 <Distribution counts={data.distribution} />
@@ -42,12 +43,12 @@ export function BoardStandings({ id }: { readonly id: string }) {
   );
 }
 
-function GoalTiles({ data, zone }: { readonly data: Participation; readonly zone: string }) {
+function GoalTiles({ data, clock }: { readonly data: Participation; readonly clock: Clock }) {
   const window =
     data.window_start === null && data.window_end === null
       ? 'No time limit'
       : [data.window_start, data.window_end]
-          .map((at) => (at === null ? '…' : formatDate(at, zone)))
+          .map((at) => (at === null ? '…' : formatDate(at, clock)))
           .join(' – ');
   return (
     <Tiles>

@@ -28,7 +28,7 @@ const SECTIONS: readonly Section[] = [
 ];
 
 export function BoardPage({ id, section }: { readonly id: string; readonly section: string }) {
-  const { start, end, zone } = useRange();
+  const { start, end, clock } = useRange();
   const answer = useFigures('overview', { board: id, start, end });
   const board = answer.data?.board;
   return (
@@ -48,7 +48,7 @@ export function BoardPage({ id, section }: { readonly id: string; readonly secti
         {(data) => (
           <>
             <Tiles>
-              <Tile name="Events" value={formatNumber(data.events)} note={spanOf(data, zone)} />
+              <Tile name="Events" value={formatNumber(data.events)} note={spanOf(data, clock)} />
               <Tile name="Active users" value={formatNumber(data.people)} />
               <Tile name="Pins" value={formatNumber(data.pins)} />
             </Tiles>

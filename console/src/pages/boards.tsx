@@ -7,6 +7,7 @@ import { countColumn, latestColumn } from '../parts/columns.tsx';
 import type { Column } from '../parts/data-table.tsx';
 import { BoardLink } from '../parts/links.tsx';
 import { SearchedPage } from '../parts/searched-page.tsx';
+import type { Clock } from '../view/clock.ts';
 import { formatCount } from '../view/format.ts';
 import { matches } from '../view/matches.ts';
 import { useInterval, useParameters, useRange } from '../view/use-view.ts';
@@ -24,7 +25,7 @@ interface Row {
 }
 
 export function BoardsPage() {
-  const { start, end, zone } = useRange();
+  const { start, end, zone, clock } = useRange();
   const { interval, isKnown } = useInterval();
   const [parameters, change] = useParameters();
   const wanted = parameters.get('q') ?? '';
@@ -50,7 +51,7 @@ export function BoardsPage() {
       figures={ranked}
       all={boards}
       rows={found}
-      columns={columnsIn(zone)}
+      columns={columnsIn(clock)}
       rowKey={({ board }) => board.id}
       none="No boards visible to this API key"
       noneFound="No boards match"
@@ -73,7 +74,7 @@ function rowsOf(
   });
 }
 
-function columnsIn(zone: string): readonly Column<Row>[] {
+function columnsIn(clock: Clock): readonly Column<Row>[] {
   return [
     {
       key: 'title',
@@ -98,6 +99,6 @@ function columnsIn(zone: string): readonly Column<Row>[] {
     },
     countColumn('events', 'Events', ({ events }) => events, { width: '6.5rem' }),
     countColumn('people', 'Users', ({ people }) => people, { width: '6.5rem', isMinor: true }),
-    latestColumn(zone, ({ last }) => last),
+    latestColumn(clock, ({ last }) => last),
   ];
 }

@@ -10,6 +10,7 @@ import { BoardLink, nameOf, PersonLink } from '../parts/links.tsx';
 import { Page } from '../parts/page.tsx';
 import { Empty, Failure, Skeleton } from '../parts/states.tsx';
 import { instantWidth } from '../parts/time-width.ts';
+import type { Clock } from '../view/clock.ts';
 import { capitalize, formatCount, formatInstant } from '../view/format.ts';
 import { useParameters, useRange, useWhole } from '../view/use-view.ts';
 
@@ -116,7 +117,7 @@ function Filters({ figures }: { readonly figures: Overview | undefined }) {
 }
 
 function EventTable({ filter, total }: { readonly filter: EventFilter; readonly total: number | undefined }) {
-  const { zone } = useRange();
+  const { clock } = useRange();
   const pages = useEvents(filter, PAGE);
   if (pages.isPending) return <Skeleton height={480} />;
   if (pages.error !== null) return <Failure error={pages.error} onRetry={() => void pages.refetch()} />;
@@ -130,7 +131,7 @@ function EventTable({ filter, total }: { readonly filter: EventFilter; readonly 
     <DataTable
       caption="Events"
       minWidth="29rem"
-      columns={columnsIn(zone)}
+      columns={columnsIn(clock)}
       rows={rows}
       rowKey={(_, place) => String(place)}
       onNearEnd={more}
@@ -139,14 +140,14 @@ function EventTable({ filter, total }: { readonly filter: EventFilter; readonly 
   );
 }
 
-function columnsIn(zone: string): readonly Column<CommunityEvent>[] {
+function columnsIn(clock: Clock): readonly Column<CommunityEvent>[] {
   return [
     {
       key: 'when',
       title: 'Time',
       width: instantWidth(),
       isTime: true,
-      render: ({ timestamp }) => formatInstant(timestamp, zone),
+      render: ({ timestamp }) => formatInstant(timestamp, clock),
     },
     { key: 'actor', title: 'Actor', render: ({ actor }) => <PersonLink person={actor} /> },
     {

@@ -10,6 +10,7 @@ import { Card, Tile, Tiles } from '../parts/card.tsx';
 import { BoardLink, PageLink, PersonLink } from '../parts/links.tsx';
 import { Page } from '../parts/page.tsx';
 import { Loaded } from '../parts/states.tsx';
+import type { Clock } from '../view/clock.ts';
 import { capitalize, formatCount, formatDate, formatNumber } from '../view/format.ts';
 import { useInterval, useRange, useWhole } from '../view/use-view.ts';
 
@@ -26,13 +27,13 @@ const BLANK: TileFigures = {
 };
 
 export function OverviewPage() {
-  const { start, end, zone } = useRange();
+  const { start, end, clock } = useRange();
   const whole = useWhole();
   const figures = useFigures('overview', { start, end });
   return (
     <Page title={whole.data?.organization.name ?? 'Overview'} above="Overview">
-      <Loaded answer={figures} shape={<Figures data={BLANK} zone={zone} />}>
-        {(data) => <Figures data={data} zone={zone} />}
+      <Loaded answer={figures} shape={<Figures data={BLANK} clock={clock} />}>
+        {(data) => <Figures data={data} clock={clock} />}
       </Loaded>
       <div className="grid">
         <div className="wide">
@@ -48,10 +49,10 @@ export function OverviewPage() {
   );
 }
 
-function Figures({ data, zone }: { readonly data: TileFigures; readonly zone: string }) {
+function Figures({ data, clock }: { readonly data: TileFigures; readonly clock: Clock }) {
   return (
     <Tiles>
-      <Tile name="Events" value={formatNumber(data.events)} note={spanOf(data, zone)} />
+      <Tile name="Events" value={formatNumber(data.events)} note={spanOf(data, clock)} />
       <Tile name="Active users" value={formatNumber(data.people)} />
       <Tile name="Boards" value={formatNumber(data.boards)} />
       <Tile name="Pins" value={formatNumber(data.pins)} />
@@ -59,9 +60,9 @@ function Figures({ data, zone }: { readonly data: TileFigures; readonly zone: st
   );
 }
 
-export function spanOf({ first, last }: Pick<Overview, 'first' | 'last'>, zone: string): string | undefined {
+export function spanOf({ first, last }: Pick<Overview, 'first' | 'last'>, clock: Clock): string | undefined {
   if (first === null || last === null) return undefined;
-  const [from, to] = [formatDate(first, zone), formatDate(last, zone)];
+  const [from, to] = [formatDate(first, clock), formatDate(last, clock)];
   return from === to ? from : `${from} – ${to}`;
 }
 
@@ -128,7 +129,7 @@ function PeopleCard() {
 }
 
 function ReturningCard() {
-  const { start, end, zone } = useRange();
+  const { start, end, zone, clock } = useRange();
   const { interval, isKnown } = useInterval();
   const answer = useFigures('returning', isKnown ? { start, end, zone, interval } : undefined);
   const series = (data: Returning) => [
@@ -141,7 +142,7 @@ function ReturningCard() {
       <PeriodTable
         caption="New and returning users"
         {...answer.data}
-        zone={zone}
+        clock={clock}
         series={series(answer.data)}
       />
     ));
@@ -156,6 +157,7 @@ function ReturningCard() {
           <StackedBars
             name="New and returning users"
             {...data}
+            clock={clock}
             series={series(data)}
             height={RETURNING_HEIGHT}
           />

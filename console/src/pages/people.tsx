@@ -6,6 +6,7 @@ import { countColumn, latestColumn } from '../parts/columns.tsx';
 import type { Column } from '../parts/data-table.tsx';
 import { nameOf, PersonLink } from '../parts/links.tsx';
 import { SearchedPage } from '../parts/searched-page.tsx';
+import type { Clock } from '../view/clock.ts';
 import { capitalize, formatCount, formatNumber } from '../view/format.ts';
 import { matches } from '../view/matches.ts';
 import { useParameters, useRange } from '../view/use-view.ts';
@@ -21,7 +22,7 @@ interface Row {
 }
 
 export function PeoplePage() {
-  const { start, end, zone } = useRange();
+  const { start, end, clock } = useRange();
   const [parameters, change] = useParameters();
   const wanted = parameters.get('q') ?? '';
   const people = usePeople();
@@ -46,7 +47,7 @@ export function PeoplePage() {
       figures={ranked}
       all={people}
       rows={found}
-      columns={columnsIn(zone)}
+      columns={columnsIn(clock)}
       rowKey={({ person }) => person.id}
       none="No users visible to this API key"
       noneFound="No users match"
@@ -64,7 +65,7 @@ function rowsOf(people: readonly Person[], ranked: readonly RankedPerson[]): rea
   });
 }
 
-function columnsIn(zone: string): readonly Column<Row>[] {
+function columnsIn(clock: Clock): readonly Column<Row>[] {
   return [
     {
       key: 'person',
@@ -89,6 +90,6 @@ function columnsIn(zone: string): readonly Column<Row>[] {
     },
     countColumn('events', 'Events', ({ events }) => events, { width: '6.5rem' }),
     countColumn('boards', 'Boards', ({ boards }) => boards, { width: '6.5rem', isMinor: true }),
-    latestColumn(zone, ({ last }) => last),
+    latestColumn(clock, ({ last }) => last),
   ];
 }

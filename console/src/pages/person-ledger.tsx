@@ -5,6 +5,7 @@ import { Card } from '../parts/card.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { Empty, Loaded } from '../parts/states.tsx';
 import { instantWidth } from '../parts/time-width.ts';
+import type { Clock } from '../view/clock.ts';
 import { capitalize, formatInstant, formatNumber } from '../view/format.ts';
 import { useParameters, useRange } from '../view/use-view.ts';
 
@@ -48,7 +49,7 @@ export function PersonLedger({ id }: { readonly id: string }) {
 }
 
 function LedgerOfBoard({ id, board }: { readonly id: string; readonly board: string }) {
-  const { zone } = useRange();
+  const { clock } = useRange();
   const answer = useFigures('ledger', { board, user: id });
   return (
     <Loaded answer={answer} height={300}>
@@ -65,7 +66,7 @@ function LedgerOfBoard({ id, board }: { readonly id: string; readonly board: str
             <DataTable
               caption="Ledger"
               minWidth="30rem"
-              columns={columnsIn(zone)}
+              columns={columnsIn(clock)}
               rows={ledger.lines}
               rowKey={(_, place) => String(place)}
             />
@@ -76,14 +77,14 @@ function LedgerOfBoard({ id, board }: { readonly id: string; readonly board: str
   );
 }
 
-function columnsIn(zone: string): readonly Column<Line>[] {
+function columnsIn(clock: Clock): readonly Column<Line>[] {
   return [
     {
       key: 'when',
       title: 'Time',
       width: instantWidth(),
       isTime: true,
-      render: ({ timestamp }) => (timestamp === null ? '–' : formatInstant(timestamp, zone)),
+      render: ({ timestamp }) => (timestamp === null ? '–' : formatInstant(timestamp, clock)),
     },
     { key: 'what', title: 'Description', render: ({ what }) => <span title={what}>{what}</span> },
     {

@@ -21,7 +21,7 @@ const SECTIONS = [
 ] as const;
 
 export function PersonPage({ id, section }: { readonly id: string; readonly section: string }) {
-  const { start, end, zone } = useRange();
+  const { start, end, clock } = useRange();
   const answer = useFigures('overview', { user: id, start, end });
   const person = answer.data?.user;
   return (
@@ -41,7 +41,7 @@ export function PersonPage({ id, section }: { readonly id: string; readonly sect
         {(data) => (
           <>
             <Tiles>
-              <Tile name="Events" value={formatNumber(data.events)} note={spanOf(data, zone)} />
+              <Tile name="Events" value={formatNumber(data.events)} note={spanOf(data, clock)} />
               <Tile name="Boards" value={formatNumber(data.boards)} />
               <Tile name="Pins" value={formatNumber(data.pins)} />
             </Tiles>

@@ -33,7 +33,7 @@ export function ActivityCard({
   readonly span?: Pick<Overview, 'first' | 'last'>;
 }) {
   const [parameters, change] = useParameters();
-  const { start, end, zone } = useRange();
+  const { start, end, zone, clock } = useRange();
   const { interval, possible, isKnown } = useInterval(span);
   const split = splits.find((known) => known === parameters.get('by')) ?? 'action';
   const by = split === 'people' ? undefined : split;
@@ -76,7 +76,9 @@ export function ActivityCard({
       }
       table={
         answer.data &&
-        (() => <PeriodTable caption="Activity" {...answer.data} zone={zone} series={toSeries(answer.data)} />)
+        (() => (
+          <PeriodTable caption="Activity" {...answer.data} clock={clock} series={toSeries(answer.data)} />
+        ))
       }
     >
       <Loaded
@@ -85,7 +87,7 @@ export function ActivityCard({
         isEmpty={({ people }) => people.every((count) => count === 0)}
         empty="No events in this range"
       >
-        {(data) => <StackedBars name="Activity" {...data} series={toSeries(data)} />}
+        {(data) => <StackedBars name="Activity" {...data} clock={clock} series={toSeries(data)} />}
       </Loaded>
     </Card>
   );

@@ -1,4 +1,5 @@
 /** Columns that several tables share. */
+import type { Clock } from '../view/clock.ts';
 import { formatDate, formatNumber } from '../view/format.ts';
 import type { Column } from './data-table.tsx';
 import { dateWidth } from './time-width.ts';
@@ -22,15 +23,15 @@ export function countColumn<T>(
   };
 }
 
-/** A column with the day of the latest event, in the time zone. */
-export function latestColumn<T>(zone: string, last: (row: T) => string | undefined): Column<T> {
+/** A column with the day of the latest event. */
+export function latestColumn<T>(clock: Clock, last: (row: T) => string | undefined): Column<T> {
   return {
     ...{ key: 'last', title: 'Last event', isNumber: true, isTime: true, isMinor: true },
     width: `max(8.5rem, ${dateWidth()})`,
     sort: (row) => Date.parse(last(row) ?? '1970'),
     render: (row) => {
       const timestamp = last(row);
-      return timestamp === undefined ? '–' : formatDate(timestamp, zone);
+      return timestamp === undefined ? '–' : formatDate(timestamp, clock);
     },
   };
 }

@@ -1,11 +1,12 @@
 /** Selects the range and the time zone of all pages. */
 import { useId, useState } from 'react';
+import { useClockIfKnown } from '../api/queries.ts';
 import { formatDay } from '../view/format.ts';
 import { presetsOf, type Range } from '../view/range.ts';
-import { useParameters, useRange, useWhole, ZONE_OF_READER } from '../view/use-view.ts';
+import { useDays, useParameters, useWhole, ZONE_OF_READER } from '../view/use-view.ts';
 
 export function RangePicker() {
-  const range = useRange();
+  const range = useDays();
   const id = useId();
   const [isOpen, setOpen] = useState(false);
   return (
@@ -44,7 +45,7 @@ function RangeForm({ range }: { readonly range: Range }) {
   const [, change] = useParameters();
   const { data } = useWhole();
   const { from, to, zone } = range;
-  const presets = presetsOf(data?.first ?? null, data?.last ?? null, zone);
+  const presets = presetsOf(data?.first ?? null, data?.last ?? null, useClockIfKnown(zone));
   return (
     <>
       <fieldset className="range-presets">

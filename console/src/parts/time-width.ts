@@ -1,4 +1,5 @@
 /** Widths of table columns with times: measured, because times are longer in some locales. */
+import { UTC } from '../view/clock.ts';
 import { formatDate, formatInstant, formatPeriod } from '../view/format.ts';
 
 /** Horizontal padding of a cell, and slack for digits of equal width. */
@@ -13,17 +14,17 @@ const widths = new Map<string, string>();
 
 /** The width of a column of dates with times, in CSS. */
 export function instantWidth(): string {
-  return widthOf('instant', (instant) => formatInstant(instant, 'UTC'));
+  return widthOf('instant', (instant) => formatInstant(instant, UTC));
 }
 
 /** The width of a column of dates, in CSS. */
 export function dateWidth(): string {
-  return widthOf('date', (instant) => formatDate(instant, 'UTC'));
+  return widthOf('date', (instant) => formatDate(instant, UTC));
 }
 
 /** The width of a column of periods, in CSS. */
 export function periodWidth(interval: string): string {
-  return widthOf(`period ${interval}`, (instant) => formatPeriod(instant, interval, 'UTC', 'long'));
+  return widthOf(`period ${interval}`, (instant) => formatPeriod(instant, interval, UTC, 'long'));
 }
 
 /** In `em`, so that the width follows the font size of the table. */

@@ -1,34 +1,7 @@
-/** Calendar days in a time zone, written as `2018-03-31`, and the instants at which they begin. */
+/** Calendar days, written as `2018-03-31`, and the instants at which they begin in a time zone. */
+import type { Clock } from './clock.ts';
 
-/** Step of the search in `startOfDay`: the offsets of some zones are not whole hours. */
-const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-
-const clocks = new Map<string, Intl.DateTimeFormat>();
-
-function clockOf(zone: string): Intl.DateTimeFormat {
-  let clock = clocks.get(zone);
-  if (clock === undefined) {
-    clock = new Intl.DateTimeFormat('en-CA', {
-      ...{ timeZone: zone, hourCycle: 'h23', era: 'short' },
-      ...{ year: 'numeric', month: '2-digit', day: '2-digit' },
-      ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
-    });
-    clocks.set(zone, clock);
-  }
-  return clock;
-}
-
-/** The local time of a zone at an instant, in milliseconds as if it were UTC. */
-function localMs(ms: number, zone: string): number {
-  const parts = new Map(
-    clockOf(zone)
-      .formatToParts(ms)
-      .map(({ type, value }) => [type, value]),
-  );
-  const part = (type: Intl.DateTimeFormatPartTypes) => Number(parts.get(type));
-  return Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'));
-}
 
 export function isDay(text: string | null): text is string {
   return text !== null && /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
@@ -37,16 +10,15 @@ export function isDay(text: string | null): text is string {
 export function isZone(text: string | null): text is string {
   if (text === null || !/^[A-Za-z]/.test(text)) return false;
   try {
-    clockOf(text);
-    return true;
+    return Boolean(new Intl.DateTimeFormat('en', { timeZone: text }));
   } catch {
     return false;
   }
 }
 
 /** The day that contains an instant. */
-export function dayOf(ms: number, zone: string): string {
-  return new Date(localMs(ms, zone)).toISOString().slice(0, 10);
+export function dayOf(ms: number, clock: Clock): string {
+  return new Date(clock.localOf(ms)).toISOString().slice(0, 10);
 }
 
 export function addDays(day: string, days: number): string {
@@ -59,14 +31,6 @@ export function countDays(first: string, last: string): number {
 }
 
 /** The first instant of a day; if clocks skip midnight, the instant after the gap. */
-export function startOfDay(day: string, zone: string): number {
-  const wanted = Date.parse(day);
-  const offsets = [-DAY_MS, 0, DAY_MS].map((away) => localMs(wanted + away, zone) - (wanted + away));
-  const candidates = [...new Set(offsets)].map((offset) => wanted - offset).sort((one, other) => one - other);
-  const exact = candidates.find((ms) => localMs(ms, zone) === wanted);
-  if (exact !== undefined) return exact;
-  // Clocks were set forward over midnight: find the first minute that belongs to the day.
-  let ms = candidates[0] ?? wanted;
-  while (localMs(ms, zone) < wanted) ms += MINUTE_MS;
-  return ms;
+export function startOfDay(day: string, clock: Clock): number {
+  return clock.instantOf(Date.parse(day));
 }

@@ -1,4 +1,6 @@
-/** Formats numbers and dates in the locale of the browser, and in a given time zone. */
+/** Formats numbers and dates in the locale of the browser, and by the clock of a time zone. */
+import { type Clock, UTC } from './clock.ts';
+
 const WHOLE = new Intl.NumberFormat();
 const COMPACT = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
 const PERCENT = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 0 });
@@ -33,34 +35,34 @@ export function formatCount(count: number, one: string, many = `${one}s`): strin
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-function formatWith(instant: string | number, zone: string, options: Intl.DateTimeFormatOptions): string {
-  const name = JSON.stringify([zone, options]);
+function formatWith(instant: string | number, clock: Clock, options: Intl.DateTimeFormatOptions): string {
+  const name = JSON.stringify(options);
   let format = formats.get(name);
   if (format === undefined) {
-    format = new Intl.DateTimeFormat(undefined, { ...options, timeZone: zone });
+    format = new Intl.DateTimeFormat(undefined, { ...options, timeZone: 'UTC' });
     formats.set(name, format);
   }
-  return format.format(typeof instant === 'number' ? instant : Date.parse(instant));
+  return format.format(clock.localOf(typeof instant === 'number' ? instant : Date.parse(instant)));
 }
 
-export function formatDate(instant: string | number, zone: string): string {
-  return formatWith(instant, zone, { dateStyle: 'medium' });
+export function formatDate(instant: string | number, clock: Clock): string {
+  return formatWith(instant, clock, { dateStyle: 'medium' });
 }
 
-export function formatInstant(instant: string, zone: string): string {
-  return formatWith(instant, zone, { dateStyle: 'medium', timeStyle: 'short' });
+export function formatInstant(instant: string, clock: Clock): string {
+  return formatWith(instant, clock, { dateStyle: 'medium', timeStyle: 'short' });
 }
 
 /** A calendar day, independent of any time zone. */
 export function formatDay(day: string): string {
-  return formatDate(`${day}T00:00:00Z`, 'UTC');
+  return formatDate(`${day}T00:00:00Z`, UTC);
 }
 
 /** The name of a period with this start: long for text, short for axes. */
 export function formatPeriod(
   start: string,
   interval: string,
-  zone: string,
+  clock: Clock,
   length: 'long' | 'short',
 ): string {
   const isShort = length === 'short';
@@ -68,21 +70,21 @@ export function formatPeriod(
     case 'hour':
       return formatWith(
         start,
-        zone,
+        clock,
         isShort
           ? { hour: 'numeric', day: 'numeric', month: 'short' }
           : { dateStyle: 'medium', timeStyle: 'short' },
       );
     case 'month':
-      return formatWith(start, zone, { month: isShort ? 'short' : 'long', year: 'numeric' });
+      return formatWith(start, clock, { month: isShort ? 'short' : 'long', year: 'numeric' });
     case 'week':
       return isShort
-        ? formatWith(start, zone, { day: 'numeric', month: 'short', year: '2-digit' })
-        : `Week of ${formatDate(start, zone)}`;
+        ? formatWith(start, clock, { day: 'numeric', month: 'short', year: '2-digit' })
+        : `Week of ${formatDate(start, clock)}`;
     default:
       return isShort
-        ? formatWith(start, zone, { day: 'numeric', month: 'short' })
-        : formatWith(start, zone, { dateStyle: 'full' });
+        ? formatWith(start, clock, { day: 'numeric', month: 'short' })
+        : formatWith(start, clock, { dateStyle: 'full' });
   }
 }
 
@@ -90,12 +92,12 @@ export function formatPeriod(
 export function weekdays(style: 'long' | 'short'): readonly string[] {
   const monday = Date.UTC(2024, 0, 1);
   return Array.from({ length: 7 }, (_, day) =>
-    formatWith(monday + day * 86_400_000, 'UTC', { weekday: style }),
+    formatWith(monday + day * 86_400_000, UTC, { weekday: style }),
   );
 }
 
 export function formatHour(hour: number): string {
-  return formatWith(Date.UTC(2024, 0, 1, hour), 'UTC', { hour: 'numeric' });
+  return formatWith(Date.UTC(2024, 0, 1, hour), UTC, { hour: 'numeric' });
 }
 
 /** Capitalizes words of the API, like `coadmin` or `pin.created`. */

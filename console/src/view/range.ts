@@ -2,6 +2,7 @@
  * The range of all pages, as in the URL: days in a time zone, both ends included, or everything
  * without limits.
  */
+import type { Clock } from './clock.ts';
 import { addDays, countDays, dayOf, isDay, isZone, startOfDay } from './days.ts';
 
 export interface Range {
@@ -38,19 +39,19 @@ export function readRange(search: URLSearchParams, zoneOfReader: string): Range 
   };
 }
 
-export function boundsOf({ from, to, zone }: Range): Bounds {
+export function boundsOf({ from, to }: Range, clock: Clock): Bounds {
   const iso = (ms: number) => new Date(ms).toISOString();
   return {
-    start: from === undefined ? undefined : iso(startOfDay(from, zone)),
-    end: to === undefined ? undefined : iso(startOfDay(addDays(to, 1), zone)),
+    start: from === undefined ? undefined : iso(startOfDay(from, clock)),
+    end: to === undefined ? undefined : iso(startOfDay(addDays(to, 1), clock)),
   };
 }
 
 /** "Last" ranges end at the last event, not today, so a shared URL keeps showing the same. */
-export function presetsOf(first: string | null, last: string | null, zone: string): readonly Preset[] {
+export function presetsOf(first: string | null, last: string | null, clock?: Clock): readonly Preset[] {
   const all: Preset = { name: 'All time', from: undefined, to: undefined };
-  if (first === null || last === null) return [all];
-  const [firstDay, to] = [dayOf(Date.parse(first), zone), dayOf(Date.parse(last), zone)];
+  if (first === null || last === null || clock === undefined) return [all];
+  const [firstDay, to] = [dayOf(Date.parse(first), clock), dayOf(Date.parse(last), clock)];
   const lately = [7, 30, 90, 365].map((days) => ({
     ...{ name: days === 365 ? 'Last 12 months of data' : `Last ${days} days of data`, to },
     from: addDays(to, 1 - days),
@@ -71,12 +72,13 @@ const MANY_PERIODS = 120;
 
 /** The intervals with which a chart is readable, and the default one. */
 export function intervalsFor(
-  { from, to, zone }: Range,
+  { from, to }: Range,
+  clock: Clock,
   first: string | null,
   last: string | null,
 ): { readonly possible: readonly Interval[]; readonly best: Interval } {
-  const firstDay = from ?? (first === null ? undefined : dayOf(Date.parse(first), zone));
-  const lastDay = to ?? (last === null ? undefined : dayOf(Date.parse(last), zone));
+  const firstDay = from ?? (first === null ? undefined : dayOf(Date.parse(first), clock));
+  const lastDay = to ?? (last === null ? undefined : dayOf(Date.parse(last), clock));
   const days =
     firstDay === undefined || lastDay === undefined ? 1 : Math.max(1, countDays(firstDay, lastDay));
   const possible = INTERVALS.filter((interval) => days / DAYS_OF[interval] <= MOST_PERIODS);

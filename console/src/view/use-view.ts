@@ -2,7 +2,8 @@
 import { useCallback, useEffect, useMemo } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import type { Overview } from '../api/answers.ts';
-import { useFigures } from '../api/queries.ts';
+import { useClock, useFigures } from '../api/queries.ts';
+import type { Clock } from './clock.ts';
 import { type Bounds, boundsOf, type Interval, intervalsFor, type Range, readRange } from './range.ts';
 
 const GOVERNING = ['from', 'to', 'zone'];
@@ -47,18 +48,22 @@ export function useLink(): (path: string, more?: Change) => string {
   };
 }
 
-export function useRange(): Range & Bounds {
+export function useDays(): Range {
   const [parameters] = useParameters();
-  return useMemo(() => {
-    const range = readRange(parameters, ZONE_OF_READER);
-    return { ...range, ...boundsOf(range) };
-  }, [parameters]);
+  return useMemo(() => readRange(parameters, ZONE_OF_READER), [parameters]);
+}
+
+/** Suspends until the clock of the time zone is known. */
+export function useRange(): Range & Bounds & { readonly clock: Clock } {
+  const range = useDays();
+  const clock = useClock(range.zone);
+  return useMemo(() => ({ ...range, ...boundsOf(range, clock), clock }), [range, clock]);
 }
 
 /** Adds the time zone to the URL, because a shared view must state the zone of its days. */
 export function useStatedZone(): void {
   const [parameters, change] = useParameters();
-  const { zone } = useRange();
+  const { zone } = useDays();
   const isStated = parameters.get('zone') === zone;
   useEffect(() => {
     if (!isStated) change({ zone });
@@ -84,7 +89,7 @@ export function useInterval(span?: Pick<Overview, 'first' | 'last'>): ChosenInte
   const { data } = useWhole();
   const known = span ?? data;
   const isKnown = known !== undefined || (range.from !== undefined && range.to !== undefined);
-  const { possible, best } = intervalsFor(range, known?.first ?? null, known?.last ?? null);
+  const { possible, best } = intervalsFor(range, range.clock, known?.first ?? null, known?.last ?? null);
   const chosen = possible.find((interval) => interval === parameters.get('interval'));
   return { interval: chosen ?? best, possible, isKnown };
 }
