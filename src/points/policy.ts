@@ -5,7 +5,7 @@
  */
 import { AppError } from '../domain/app-error.ts';
 import { parseIdentifier } from '../domain/identifier.ts';
-import { EXPECTED_ZONE, expectedZone, zoneOf } from '../system/zones.ts';
+import { EXPECTED_ZONE, expectedZone, meaningsOf, zoneOf } from '../system/zones.ts';
 
 import {
   type Member,
@@ -152,11 +152,16 @@ function readBoardPolicy(members: ReadonlyMap<string, Member>, inherited: BoardP
   const weekStarts = members.get('weekStarts');
   const window = members.get('window');
   const score = members.get('participationScore');
+  const week = weekStarts ? readWeek(weekStarts, inherited.weekStarts) : inherited.weekStarts;
+  const most = weeklyMaximum ? readWeeklyMaximum(weeklyMaximum) : inherited.weeklyMaximum;
+  const said = weekStarts ?? weeklyMaximum;
+  if (said !== undefined && most !== undefined && zoneOf(week.zone) === undefined)
+    refuse(said, `has weeks of the time zone "${week.zone}"; expected ${expectedZone(week.zone)}`);
   return {
     rules: rules ? readElements(rules).map(readRule) : inherited.rules,
     goal: goal ? readInteger(goal, 1) : inherited.goal,
-    weeklyMaximum: weeklyMaximum ? readWeeklyMaximum(weeklyMaximum) : inherited.weeklyMaximum,
-    weekStarts: weekStarts ? readWeek(weekStarts, inherited.weekStarts) : inherited.weekStarts,
+    weeklyMaximum: most,
+    weekStarts: week,
     window: window ? readSpan(window, readMembers(window, SPAN_MEMBERS), inherited.window) : inherited.window,
     participationScore: score ? readChoice(score, ['percent', 'points']) : inherited.participationScore,
   };
@@ -231,8 +236,9 @@ function readMinuteOfDay(member: Member): number {
   return Number(match[1]) * 60 + Number(match[2]);
 }
 
+/** Also one of several meanings, which 0.2 took where no maximum counts weeks. */
 function readZone(member: Member): string {
   const { value } = member;
   if (typeof value !== 'string') return refuseValue(member, EXPECTED_ZONE);
-  return zoneOf(value) === undefined ? refuseValue(member, expectedZone(value)) : value;
+  return (zoneOf(value) ?? meaningsOf(value)) ? value : refuseValue(member, expectedZone(value));
 }

@@ -111,9 +111,15 @@ export function newerRules(
   return { version: system.version, differing };
 }
 
+/** The zones that an abbreviation may mean; undefined: it is not one that `Intl` takes for a zone. */
+export function meaningsOf(name: string): string | undefined {
+  const key = name.toUpperCase();
+  return Object.hasOwn(ABBREVIATIONS, key) ? ABBREVIATIONS[key] : undefined;
+}
+
 /** What to give instead of a name that is none; completes "must be". */
 export function expectedZone(name: string): string {
-  const meant = ABBREVIATIONS[name.toUpperCase()];
+  const meant = meaningsOf(name);
   if (meant !== undefined) return `${EXPECTED_ZONE}; ${name} may mean ${meant}`;
   const nearest = nearestName(name, Intl.supportedValuesOf('timeZone')) ?? 'Europe/Berlin';
   return `${EXPECTED_ZONE}, such as "${nearest}"`;
@@ -121,7 +127,7 @@ export function expectedZone(name: string): string {
 
 function findIn(name: string): FindStretch | undefined {
   // `Intl` also accepts offsets such as +01:00, but those have no name and no daylight saving time.
-  if (!/^[A-Za-z]/.test(name) || Object.hasOwn(ABBREVIATIONS, name.toUpperCase())) return undefined;
+  if (!/^[A-Za-z]/.test(name) || meaningsOf(name) !== undefined) return undefined;
   const rules = current();
   const find = rules.find(name);
   if (find !== undefined || rules === NODE_RULES) return find;

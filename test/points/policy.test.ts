@@ -168,6 +168,14 @@ const REFUSED: readonly (readonly [text: string, trouble: string])[] = [
     '{"weekStarts":{"zone":"+01:00"}}',
     '$.weekStarts.zone is "+01:00"; expected the name of an IANA time zone',
   ],
+  [
+    '{"weeklyMaximum":9,"weekStarts":{"zone":"IST"}}',
+    '$.weekStarts has weeks of the time zone "IST"; expected the name of an IANA time zone; IST may mean Asia/Kolkata, Europe/Dublin or Asia/Jerusalem.',
+  ],
+  [
+    '{"weeklyMaximum":null,"weekStarts":{"zone":"mit"},"boards":{"7":{"weeklyMaximum":9}}}',
+    '$.boards["7"].weeklyMaximum has weeks of the time zone "mit"; expected the name of an IANA time zone; mit may mean Pacific/Apia or Pacific/Marquesas.',
+  ],
   ['{"weekStarts":{"zone":null}}', '$.weekStarts.zone is null; expected the name of an IANA time zone.'],
   ['{"window":{"form":1}}', '$.window has the unknown member "form"; the nearest known one is "from".'],
   [
@@ -188,6 +196,11 @@ const REFUSED: readonly (readonly [text: string, trouble: string])[] = [
   ['{"__proto__":{"goal":1}}', '$ has the unknown member "__proto__";'],
   [`{"goal":"${'9'.repeat(1000)}"}`, `$.goal is "${'9'.repeat(59)}…; expected an integer from 1 to`],
 ];
+
+test('a policy without a weekly maximum keeps a zone of several meanings, which 0.2 took', () => {
+  const { weekStarts } = readPolicy('{"weeklyMaximum":null,"weekStarts":{"zone":"CST"}}').default;
+  assert.equal(weekStarts.zone, 'CST');
+});
 
 describe('a malformed policy is refused', () => {
   for (const [text, trouble] of REFUSED) {
