@@ -14,12 +14,13 @@ import {
   type ExternalFormat,
   RecordConversions,
 } from './external-format.ts';
-import { Findings, RejectsFile, type ReportedProblem } from './findings.ts';
+import { Findings, type ReportedProblem } from './findings.ts';
 import { keyedDerivation, plainDerivation } from './formats/derivation.ts';
 import { findBundle, type Input, type InputForm } from './input/bundle.ts';
 import { type OpenInput, openInput } from './input/open-input.ts';
 import type { ReadParquet } from './input/parquet-input.ts';
 import { type ImportProgress, Meter } from './progress.ts';
+import { RejectsFile } from './rejects-file.ts';
 import { checkSameOrganization, readSettings } from './settings-files.ts';
 import { type ImportedFile, stageInputs } from './staging-run.ts';
 import { type OpenedTarget, openTarget } from './target.ts';
@@ -173,7 +174,10 @@ export async function importBundle(options: ImportOptions): Promise<ImportReport
   await using rejects =
     options.skipInvalid === undefined
       ? undefined
-      : await RejectsFile.open(options.skipInvalid, options.addsRejects);
+      : await RejectsFile.open(options.skipInvalid, {
+          adds: options.addsRejects,
+          dryRun: options.dryRun,
+        });
   const findings = new Findings(
     inputs.map(({ name }) => name),
     rejects,

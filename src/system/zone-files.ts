@@ -36,7 +36,7 @@ interface ZoneFile {
  * of Unix time.
  */
 export function openZoneFiles(folder: string): ZoneRules | undefined {
-  const files = new Map<string, Block>();
+  const files = new Map<string, ZoneBlock>();
   for (const name of namesIn(folder)) {
     if (!NAME.test(name) || NO_ZONES.has(name.toLowerCase())) continue;
     const data = dataOf(readFileSync(join(folder, name)));
@@ -97,15 +97,15 @@ function blockAt(bytes: Buffer, at: number, timeBytes: 4 | 8) {
   return { bytes, start, times, typesAt, end, leap, timeBytes };
 }
 
-type Block = NonNullable<ReturnType<typeof blockAt>>;
+type ZoneBlock = NonNullable<ReturnType<typeof blockAt>>;
 
 /** The block with the widest times. Files of version 1 have only short ones. */
-function dataOf(bytes: Buffer): Block | undefined {
+function dataOf(bytes: Buffer): ZoneBlock | undefined {
   const short = blockAt(bytes, 0, 4);
   return short === undefined || bytes[4] === 0 ? short : blockAt(bytes, short.end, 8);
 }
 
-function readZoneFile({ bytes, start, times, typesAt, end, timeBytes }: Block): ZoneFile {
+function readZoneFile({ bytes, start, times, typesAt, end, timeBytes }: ZoneBlock): ZoneFile {
   const isLong = timeBytes === 8;
   const offsetOf = (type: number) => bytes.readInt32BE(typesAt + 6 * type) * 1000;
   const changes = Array.from({ length: times }, (_, place) => {

@@ -111,7 +111,7 @@ export function newerRules(
   return { version: system.version, differing };
 }
 
-/** The zones that an abbreviation may mean; undefined: it is not one that `Intl` takes for a zone. */
+/** The zones that an abbreviation may mean. Undefined: `Intl` does not take it for a zone. */
 export function meaningsOf(name: string): string | undefined {
   const key = name.toUpperCase();
   return Object.hasOwn(ABBREVIATIONS, key) ? ABBREVIATIONS[key] : undefined;

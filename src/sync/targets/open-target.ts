@@ -1,8 +1,11 @@
 /** The targets of a sync, by their addresses. */
 import { AppError } from '../../domain/app-error.ts';
+import { refuseOtherThanFileAt } from '../../system/output-file.ts';
 import type { CopyTarget } from '../copy-target.ts';
 import { type CopyZone, VIEWS, zoneViews } from '../views.ts';
 import type { LockOptions } from './bucket-lock.ts';
+
+const FILE = 'the file of --to';
 
 export interface CopyTargetOptions {
   /** Schema in PostgreSQL. */
@@ -34,8 +37,10 @@ export async function openTarget(address: string, options: CopyTargetOptions): P
   }
   switch (scheme) {
     case 'duckdb':
+      await refuseOtherThanFileAt(FILE, path);
       return await (await import('./duckdb-target.ts')).openDuckdbTarget(path, views);
     case 'sqlite':
+      await refuseOtherThanFileAt(FILE, path);
       return await (await import('./sqlite-target.ts')).openSqliteTarget(path, views);
     case 'postgres':
     case 'postgresql':
