@@ -22,16 +22,25 @@ interface MetricsOptions {
   readonly namesOrganizations: boolean;
 }
 
+/** The metrics of the process. Collected only once, because the library never stops measuring. */
+let ofProcess: Registry | undefined;
+
+function collectOfProcess(): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  // Quantiles of several workers cannot be added up.
+  registry.removeSingleMetric('nodejs_eventloop_utilization_summary');
+  return registry;
+}
+
 export function createMetrics(
   impaired: Impaired,
   keyring: Keyring,
   { workers, namesOrganizations }: MetricsOptions,
 ) {
-  const registry = new Registry();
+  ofProcess ??= collectOfProcess();
+  const registry = Registry.merge([ofProcess]);
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
-  // Quantiles of several workers cannot be added up.
-  registry.removeSingleMetric('nodejs_eventloop_utilization_summary');
   new Gauge({
     name: 'corkboard_workers',
     help: 'Serving processes.',
