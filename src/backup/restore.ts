@@ -108,6 +108,39 @@ export async function restore(
   }
 }
 
+export interface PlannedRestore {
+  /** Its name in the target. */
+  readonly organization: string;
+  /** Absent if there is no data. */
+  readonly version: string | undefined;
+  /** Whether it replaces data. */
+  readonly replaces: boolean;
+  /** The number of keys in the backup. */
+  readonly keys: number;
+  /** Users who would be erased from the data of the backup; undefined if that cannot be read. */
+  readonly erased: readonly bigint[] | undefined;
+}
+
+/** What `restore` would do. Throws the same, and changes nothing. */
+export async function planRestore(
+  backup: KeyedStore,
+  target: KeyedStore,
+  options: Pick<RestoreOptions, 'organizations' | 'replace'>,
+): Promise<readonly PlannedRestore[]> {
+  const plans: PlannedRestore[] = [];
+  for (const chosen of await chooseOrganizations(backup, target, options)) {
+    const { entry, name, replaced } = chosen;
+    const rows = await keysFor(backup, entry.name, name);
+    await refuseOtherKeys(target.keys, replaced, rows);
+    const { forgotten, erased } = await erasuresOf(backup, target, chosen);
+    plans.push({
+      ...{ organization: name, version: entry.version, replaces: replaced?.publication !== undefined },
+      ...{ keys: rows.length, erased: forgotten && erased },
+    });
+  }
+  return plans;
+}
+
 async function rulesAfter(
   store: Store,
   { entry, name, replaced }: Plan,
@@ -120,7 +153,7 @@ async function rulesAfter(
 async function chooseOrganizations(
   backup: KeyedStore,
   target: KeyedStore,
-  { organizations, replace }: RestoreOptions,
+  { organizations, replace }: Pick<RestoreOptions, 'organizations' | 'replace'>,
 ): Promise<readonly Chosen[]> {
   const all = await backup.store.organizations();
   const named = organizations ?? all.map(({ name }) => name);
@@ -174,6 +207,17 @@ function refuseData(present: readonly OrganizationEntry[], chosen: readonly Chos
   );
 }
 
+/** Users who are erased in the target, and those of them who are not in the backup. */
+async function erasuresOf(
+  backup: KeyedStore,
+  target: KeyedStore,
+  chosen: Chosen,
+): Promise<Pick<Plan, 'forgotten' | 'erased'>> {
+  const forgotten = await forgottenHere(target.store, chosen).catch(() => undefined);
+  const known = new Set(await forgottenIn(backup.store, chosen.entry.name));
+  return { forgotten, erased: (forgotten ?? []).filter((id) => !known.has(id)) };
+}
+
 async function planOf(
   backup: KeyedStore,
   scratch: VersionStore,
@@ -181,9 +225,7 @@ async function planOf(
   chosen: Chosen,
 ): Promise<Plan> {
   const { name } = chosen.entry;
-  const forgotten = await forgottenHere(target.store, chosen).catch(() => undefined);
-  const known = new Set(await forgottenIn(backup.store, name));
-  const erased = (forgotten ?? []).filter((id) => !known.has(id));
+  const { forgotten, erased } = await erasuresOf(backup, target, chosen);
   const plan = { ...chosen, forgotten, erased };
   if (erased.length === 0) return { ...plan, original: await backup.store.original(name) };
   await backup.store.copyTo(scratch, name, { waitMs: 0, onBytes: () => undefined });

@@ -2,7 +2,7 @@
 import { AppError } from '../domain/app-error.ts';
 import { FULL_SCOPE } from '../domain/scope.ts';
 import { fieldOf, STAGED, type Staged, type UserRecord } from './staging.ts';
-import type { Outcome, PublicationOptions, Store } from './store.ts';
+import type { Outcome, Publication, PublicationOptions, Store } from './store.ts';
 
 const DOMAIN = '@forgotten.invalid';
 
@@ -66,6 +66,32 @@ export async function forgetUsers(
   });
 }
 
+/** A user who is known, and what `forgetUsers` would erase with them. */
+export interface KnownUser {
+  readonly id: bigint;
+  readonly name: string;
+  readonly email: string;
+}
+
+/** Who `forgetUsers` would erase, and how many events. Throws `not-found`. Publishes nothing. */
+export async function previewForgetting(
+  store: Store,
+  organization: string,
+  ids: readonly bigint[],
+  options: PublicationOptions,
+): Promise<{ readonly users: readonly KnownUser[]; readonly erased: number }> {
+  const { name } = await store.organization(organization);
+  await checkKnown(store, name, ids);
+  const users = await readUsers(store, name, new Set(ids));
+  const publication = await store.beginPublication(name, options);
+  try {
+    await stageErasures(publication, ids);
+    return { users, erased: (await publication.preview()).erased };
+  } finally {
+    await publication.discard();
+  }
+}
+
 /** Like `forgetUsers`, also for users that the organization does not know (yet). */
 export async function eraseUsers(
   store: Store,
@@ -76,17 +102,21 @@ export async function eraseUsers(
   const publication = await store.beginPublication(name, { ...options, erases: true });
   try {
     await beforeErasing?.();
-    await publication.stage(
-      'users',
-      ids.map((id, at) => forgottenUser(id, { file: 0, line: at + 1 })),
-    );
-    await publication.check(({ reason }) => {
-      throw new AppError('import-refused', `${reason}.`);
-    });
+    await stageErasures(publication, ids);
     return await publication.publish();
   } finally {
     await publication.discard();
   }
+}
+
+async function stageErasures(publication: Publication, ids: readonly bigint[]): Promise<void> {
+  await publication.stage(
+    'users',
+    ids.map((id, at) => forgottenUser(id, { file: 0, line: at + 1 })),
+  );
+  await publication.check(({ reason }) => {
+    throw new AppError('import-refused', `${reason}.`);
+  });
 }
 
 async function checkKnown(store: Store, name: string, ids: readonly bigint[]): Promise<void> {
@@ -96,6 +126,25 @@ async function checkKnown(store: Store, name: string, ids: readonly bigint[]): P
       const user = await dataset?.findUser(FULL_SCOPE, { by: 'id', value: id });
       if (user === undefined) throw new AppError('not-found', `${name} has no user ${id}.`);
     }
+  } finally {
+    await dataset?.close();
+  }
+}
+
+async function readUsers(
+  store: Store,
+  name: string,
+  ids: ReadonlySet<bigint>,
+): Promise<readonly KnownUser[]> {
+  const dataset = await store.openDataset(name);
+  const users: KnownUser[] = [];
+  try {
+    for await (const batch of dataset?.records('users') ?? []) {
+      for (const [at, id] of batch.id.entries()) {
+        if (ids.has(id)) users.push({ id, name: batch.name.at(at), email: batch.email.at(at) });
+      }
+    }
+    return users;
   } finally {
     await dataset?.close();
   }

@@ -156,6 +156,8 @@ export interface Cause {
   readonly command: string;
   /** Names of the files that were imported, as the user gave them. */
   readonly files?: readonly string[];
+  /** Names of the settings that were changed. */
+  readonly settings?: readonly string[];
   /** The version that was restored. */
   readonly restored?: string;
   /** Where copied data comes from; not part of the version. */
@@ -258,6 +260,11 @@ export interface Publication {
   /** Counts the changes that `publish` would make. */
   preview(): Promise<Preview>;
   /**
+   * What the settings change in the points of the published records; undefined if their policy is
+   * the same. Only `discard` can follow.
+   */
+  previewPoints(): Promise<PointsChanges | undefined>;
+  /**
    * Publishes in one step. If nothing would change, no version is made and `published` is false.
    * `localTimes`: recorded in the version.
    */
@@ -310,6 +317,28 @@ export interface Change {
 export type Changes = Readonly<Record<RecordKind, Change>>;
 
 export type Preview = Pick<Outcome, 'changes' | 'erased' | 'overdue'>;
+
+/** Users on boards whose points are others than before. */
+export interface PointsChanges {
+  readonly users: number;
+  readonly boards: number;
+  /** The ten largest changes. */
+  readonly largest: readonly PointsChange[];
+}
+
+export interface PointsChange {
+  readonly board: bigint;
+  readonly title: string;
+  readonly user: bigint;
+  readonly email: string;
+  readonly before: PairPoints;
+  readonly after: PairPoints;
+}
+
+export interface PairPoints {
+  readonly totalPoints: number;
+  readonly participationScore: number;
+}
 
 export interface Outcome {
   readonly published: boolean;

@@ -99,6 +99,7 @@ export function openRecordingStore(
           for (const problem of wrong) report(problem);
           return { forgotten: 0, expired: 0, unmatched: { count: 0, first: [] } };
         },
+        previewPoints: async () => undefined,
         preview: async () => ({ changes: changes(), erased: 0, overdue: undefined }),
         async publish() {
           for (const one of staged) published.push(one);

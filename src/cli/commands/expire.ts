@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { AppError } from '../../domain/app-error.ts';
 import { expiryOf } from '../../store/retention.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
-import { publishChange, turnOf } from '../process/publish.ts';
+import { previewChange, publishChange, turnOf } from '../process/publish.ts';
 import { type StorageOptions, withStore } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
 import { countOf, type JsonOption, printResult, renderInstant } from '../terminal/output.ts';
@@ -11,6 +11,7 @@ import { countOf, type JsonOption, printResult, renderInstant } from '../termina
 interface ExpireOptions extends StorageOptions, JsonOption {
   readonly organization: string;
   readonly yes?: boolean;
+  readonly dryRun?: boolean;
 }
 
 const WAIT_MS = 600_000;
@@ -24,11 +25,13 @@ export function addExpireCommand(program: Command): void {
     )
     .addOption(organizationOption('name of the organization'))
     .option('--yes', 'delete them even if they are more than a fifth of the events')
+    .option('--dry-run', 'say how many would be deleted, and change nothing')
     .option('--json', 'print one JSON object')
     .action(async (_options: unknown, command: Command) =>
       expireEvents(await chooseOrganization(command.optsWithGlobals<ExpireOptions>())),
     );
   addExamples(expire, [
+    'corkboard expire --organization school --dry-run',
     'corkboard expire --organization school',
     'corkboard expire --organization school --yes',
   ]);
@@ -36,7 +39,7 @@ export function addExpireCommand(program: Command): void {
 
 async function expireEvents(options: ExpireOptions): Promise<void> {
   const { organization } = options;
-  const { beforeMs, outcome } = await withStore(options, async (store) => {
+  const { beforeMs, changes, outcome } = await withStore(options, async (store) => {
     const { rules } = await store.organization(organization);
     const expiryMs = expiryOf(rules);
     if (expiryMs === undefined) {
@@ -45,13 +48,21 @@ async function expireEvents(options: ExpireOptions): Promise<void> {
         `${organization} keeps all events. Set a period with "corkboard organizations configure ${organization} --keep-events".`,
       );
     }
-    const whenOverdue = options.yes ? 'delete' : 'refuse';
+    const isDry = options.dryRun === true;
+    const whenOverdue = options.yes || isDry ? 'delete' : 'refuse';
     const turn = { ...turnOf(organization, WAIT_MS), cause: { command: 'expire' }, whenOverdue } as const;
-    return { beforeMs: expiryMs, outcome: await publishChange(store, organization, turn) };
+    const published = isDry ? undefined : await publishChange(store, organization, turn);
+    const { changes } = published ?? (await previewChange(store, organization, turn));
+    return { beforeMs: expiryMs, changes, outcome: published };
   });
-  const { published, version, changes } = outcome;
   const before = renderInstant(beforeMs);
   const { deleted } = changes.events;
+  if (outcome === undefined) {
+    return printResult(options, { dryRun: true, before, deletedEvents: deleted }, () => {
+      return `This would delete ${countOf(deleted, 'event')} before ${before}. Nothing was changed (dry run).`;
+    });
+  }
+  const { published, version } = outcome;
   printResult(options, { published, version, before, deletedEvents: deleted }, () =>
     published
       ? `Deleted ${countOf(deleted, 'event')} before ${before}. Published as version ${version} of ${organization}.`

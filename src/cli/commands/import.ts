@@ -11,9 +11,16 @@ import type { Store } from '../../store/store.ts';
 import { checkFollow, type FollowWords, follow } from '../process/follow.ts';
 import { printFormats, readAs, readPaths, readStream } from '../process/import-formats.ts';
 import { checkMemory, checkRoom } from '../process/import-room.ts';
+import { checkNewOrganization, type NewOrganizationOptions } from '../process/new-organization.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
 import { tellOverdue } from '../process/publish.ts';
-import { folderOf, hasStorage, openStore, type StorageOptions, withNewStore } from '../process/storage.ts';
+import {
+  folderOf,
+  openStore,
+  type StorageOptions,
+  withDryStorage,
+  withNewStore,
+} from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
 import { openProgressDisplay } from '../terminal/import-progress.ts';
 import { renderProblems, renderReport } from '../terminal/import-report.ts';
@@ -21,7 +28,9 @@ import { readReplaced, readSeconds } from '../terminal/options.ts';
 import { countOf, printResult, remark } from '../terminal/output.ts';
 import { ProblemSummary } from '../terminal/problem-summary.ts';
 
-type ImportCommandOptions = StorageOptions & FollowWords & { readonly formats?: boolean };
+type ImportCommandOptions = StorageOptions &
+  FollowWords &
+  NewOrganizationOptions & { readonly formats?: boolean };
 type ImportCommandWords = Omit<ImportCommandOptions, 'organization'> & { readonly organization?: string };
 
 export function addImportCommand(program: Command): void {
@@ -94,6 +103,7 @@ export function addImportCommand(program: Command): void {
         'comma-separated kinds of records of which the files contain all: published ones that they lack are deleted',
       ).argParser(readReplaced),
     )
+    .option('--create', 'the organization may be new, also if its name is similar to that of another')
     .option('--dry-run', 'check everything, publish nothing')
     .option(
       '--follow',
@@ -133,10 +143,14 @@ async function importPaths(paths: readonly string[], words: ImportCommandWords):
   checkFollow(paths, words);
   const options = await chooseOrganization(words);
   if (options.follow) {
-    await withNewStore(options, (store) => follow(store, paths[0]!, options));
+    await withNewStore(options, async (store) => {
+      await checkNewOrganization(store, options);
+      await follow(store, paths[0]!, options);
+    });
     return;
   }
   const report = await withTarget(options, async (store) => {
+    await checkNewOrganization(store, options);
     const imported = await importInto(store, readPaths(paths, options), options, folderOf(options));
     if (imported.version !== undefined) await tellOutdated(store, imported.organization, options);
     return imported;
@@ -145,16 +159,12 @@ async function importPaths(paths: readonly string[], words: ImportCommandWords):
   refuseUnpublished(report);
 }
 
-/** A dry run creates no data folder: if there is none, it uses an empty temporary one. */
 async function withTarget<T>(
   options: ImportCommandOptions,
   use: (store: VersionStore) => Promise<T>,
 ): Promise<T> {
-  if (!options.dryRun || hasStorage(options)) return await withNewStore(options, use);
-  const { openTemporaryFolder, removeFoldersOnSignals } = await import('../../system/temporary-folder.ts');
-  removeFoldersOnSignals();
-  using folder = openTemporaryFolder();
-  return await withNewStore({ data: join(folder.path, 'data') }, use);
+  if (!options.dryRun) return await withNewStore(options, use);
+  return await withDryStorage(options, (place) => withNewStore(place, use));
 }
 
 /** Says which earlier imports read local times with other rules. */

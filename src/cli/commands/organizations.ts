@@ -3,8 +3,15 @@ import { type Command, Option } from 'commander';
 import { USER_POINTS_KEYS } from '../../dataset/dataset.ts';
 import { AppError } from '../../domain/app-error.ts';
 import { readPolicy } from '../../points/policy.ts';
-import type { OrganizationEntry, Period, RuleChanges, Settings, Store } from '../../store/store.ts';
-import { publishChange, turnOf } from '../process/publish.ts';
+import type {
+  OrganizationEntry,
+  Period,
+  PublicationOptions,
+  RuleChanges,
+  Settings,
+  Store,
+} from '../../store/store.ts';
+import { checkChange, publishChange, turnOf } from '../process/publish.ts';
 import { withRenamedPulls } from '../process/pull-folder.ts';
 import {
   requireFolder,
@@ -27,6 +34,7 @@ import { type JsonOption, printResult, renderFields, renderJson, renderTable } f
 import { describePolicy } from '../terminal/policy-form.ts';
 import { describeRules, ruleFields } from '../terminal/rules.ts';
 import { readTextInput } from '../terminal/text-input.ts';
+import { checkKinds, renderPointsChanges } from './policy-change.ts';
 import { addRemoveCommand } from './remove.ts';
 
 type SettingOptions = StorageOptions &
@@ -35,6 +43,8 @@ type SettingOptions = StorageOptions &
     readonly longestKeyLife?: number | 'none';
     readonly keepVersions?: RuleChanges;
     readonly keepEvents?: Period | 'none';
+    readonly dryRun?: boolean;
+    readonly yes?: boolean;
   };
 
 /** How long a command waits for an import or a different change of the same organization. */
@@ -174,11 +184,14 @@ function addConfigure(organizations: Command): void {
       'delete events that are older, like "24 months" or 400d, from the next publication on ("corkboard expire" publishes at once); none keeps all',
       readKeptEvents,
     )
+    .option('--yes', 'take a policy with rules for kinds of events that are still to come')
+    .option('--dry-run', 'check everything, change nothing, and show how the points would change')
     .option('--json', 'print one JSON object')
     .action((name: string, _options: unknown, command: Command) =>
       configureOrganization(name, command.optsWithGlobals()),
     );
   addExamples(configure, [
+    'corkboard organizations configure school --policy policy.json --dry-run',
     'corkboard organizations configure school --policy policy.json',
     'corkboard organizations configure school --course-lookup on --lms-user-properties sis_id,login',
     'corkboard organizations configure school --user-points-key board-id',
@@ -219,13 +232,36 @@ async function configureOrganization(name: string, options: SettingOptions): Pro
     throw new AppError('option-malformed', 'There is nothing to change. --help lists the options.');
   }
   await withStore(options, async (store) => {
-    if (changesSettings) {
-      const turn = { ...turnOf(name, WAIT_MS), cause: { command: 'organizations configure' } };
+    if (changes.policy !== undefined) await checkKinds(store, name, changes.policy, options.yes === true);
+    const cause = { command: 'organizations configure', settings: Object.keys(changes) };
+    const turn = { ...turnOf(name, WAIT_MS), cause };
+    if (options.dryRun === true) return await tryChanges(store, name, turn, changes, options);
+    if (changesSettings)
       await publishChange(store, name, turn, (publication) => publication.changeSettings(changes));
-    }
     if (Object.keys(rules).length > 0) await store.changeRules(name, rules);
     await printOrganization(store, name, options);
   });
+}
+
+async function tryChanges(
+  store: Store,
+  name: string,
+  turn: PublicationOptions,
+  changes: Partial<Settings>,
+  options: JsonOption,
+): Promise<void> {
+  const publication = await store.beginPublication(name, turn);
+  try {
+    publication.changeSettings(changes);
+    await checkChange(publication);
+    const points = await publication.previewPoints();
+    printResult(options, { dryRun: true, points }, () => {
+      const result = 'Everything is valid; nothing was changed (dry run).';
+      return points === undefined ? result : `${renderPointsChanges(points)}\n\n${result}`;
+    });
+  } finally {
+    await publication.discard();
+  }
 }
 
 /** A valid policy; empty for the default policy. Throws `policy-malformed`, `file-unreadable`. */

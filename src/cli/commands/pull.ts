@@ -4,6 +4,7 @@ import type { ImportReport } from '../../ingest/import.ts';
 import type { Missing, Pulled } from '../../pull/pull.ts';
 import { organizationDigest } from '../../store/organization-digest.ts';
 import { isUnknown } from '../../store/organization-name.ts';
+import { checkNewOrganization, type NewOrganizationOptions } from '../process/new-organization.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
 import { withOwnPullFolder } from '../process/pull-folder.ts';
 import {
@@ -19,9 +20,11 @@ import { renderReport } from '../terminal/import-report.ts';
 import { countOf, type JsonOption, printResult, remark } from '../terminal/output.ts';
 import { importInto, refuseUnpublished } from './import.ts';
 
-interface PullCommandOptions extends StorageOptions, JsonOption, SourceKeyOptions {
-  readonly organization: string;
-}
+interface PullCommandOptions
+  extends StorageOptions,
+    JsonOption,
+    SourceKeyOptions,
+    Omit<NewOrganizationOptions, 'dryRun'> {}
 
 const KEY_VARIABLE = 'CORKBOARD_PULL_KEY';
 /** Of erased users, of which a server can send a million. `--json` lists all. */
@@ -43,6 +46,7 @@ export function addPullCommand(program: Command): void {
     .addOption(organizationOption('organization here; created if it does not exist'))
     .addOption(keyFileOption(KEY_VARIABLE))
     .addOption(keyInputOption())
+    .option('--create', 'the organization may be new, also if its name is similar to that of another')
     .option('--json', 'print one JSON object')
     .action(async (url: string, _options: unknown, command: Command) => {
       checkSourceUrl(url);
@@ -56,6 +60,7 @@ export function addPullCommand(program: Command): void {
 
 async function pullFrom(url: string, options: PullCommandOptions): Promise<void> {
   const key = await readSourceKey(options, KEY_VARIABLE);
+  if (hasCatalog(options)) await withStore(options, (store) => checkNewOrganization(store, options));
   const { pull } = await import('../../pull/pull.ts');
   const { organization } = options;
   let report: ImportReport | undefined;

@@ -13,6 +13,7 @@ import { promptFor } from '../terminal/prompt.ts';
 
 interface RemoveCommandOptions extends StorageOptions, JsonOption {
   readonly yes?: boolean;
+  readonly dryRun?: boolean;
 }
 
 interface Removed {
@@ -33,11 +34,13 @@ export function addRemoveCommand(organizations: Command): void {
     )
     .argument('<name>', 'name of the organization')
     .option('--yes', 'delete without asking; required without a terminal')
+    .option('--dry-run', 'say what would be deleted, and change nothing')
     .option('--json', 'print one JSON object')
     .action((name: string, _options: unknown, command: Command) =>
       removeOrganization(name, command.optsWithGlobals()),
     );
   addExamples(remove, [
+    'corkboard organizations remove school --dry-run',
     'corkboard organizations remove school',
     'corkboard organizations remove school --yes --json',
   ]);
@@ -45,6 +48,7 @@ export function addRemoveCommand(organizations: Command): void {
 
 async function removeOrganization(name: string, options: RemoveCommandOptions): Promise<void> {
   requireFolder(options);
+  if (options.dryRun === true) return await tellRemoval(name, options);
   if (options.yes !== true && !process.stdin.isTTY) {
     throw new AppError(
       'option-malformed',
@@ -63,6 +67,15 @@ async function removeOrganization(name: string, options: RemoveCommandOptions): 
     printResult(options, { organization: removed.name, keys }, () => {
       return `Removed ${removed.name}, with ${describeKeys(removed)}.`;
     });
+  });
+}
+
+async function tellRemoval(name: string, options: RemoveCommandOptions): Promise<void> {
+  await withPlace(options, true, async (place) => {
+    const removed = await keyed(place, name);
+    const counts = await readable(() => countIn(place, removed.name));
+    const result = { dryRun: true, organization: removed.name, keys: removed.keys, ...counts };
+    printResult(options, result, () => `${describeRemoval(removed, counts)} Nothing was changed (dry run).`);
   });
 }
 
@@ -107,14 +120,14 @@ function describeKeys({ keys }: Removed): string {
   return keys === undefined ? 'its keys' : countOf(keys, 'key');
 }
 
-/** Throws `removal-refused` unless the name is typed. */
-async function confirm({ store }: DataPlace, removed: Removed): Promise<void> {
-  const { name } = removed;
-  const counts = await readable(async () => {
-    const dataset = await store.openDataset(name);
-    await dataset?.close();
-    return dataset?.counts ?? NO_COUNTS;
-  });
+async function countIn({ store }: DataPlace, name: string): Promise<Counts> {
+  const dataset = await store.openDataset(name);
+  await dataset?.close();
+  return dataset?.counts ?? NO_COUNTS;
+}
+
+/** `counts`: absent if the data cannot be read. */
+function describeRemoval(removed: Removed, counts: Counts | undefined): string {
   const data =
     counts === undefined
       ? 'data that cannot be read'
@@ -123,9 +136,13 @@ async function confirm({ store }: DataPlace, removed: Removed): Promise<void> {
           countOf(counts.users, 'user'),
           countOf(counts.boards, 'board'),
         ].join(', ');
-  remark(
-    `This deletes ${name} for good: ${data} and ${describeKeys(removed)}. Only a backup can bring it back.`,
-  );
+  return `This deletes ${removed.name} for good: ${data} and ${describeKeys(removed)}. Only a backup can bring it back.`;
+}
+
+/** Throws `removal-refused` unless the name is typed. */
+async function confirm(place: DataPlace, removed: Removed): Promise<void> {
+  const { name } = removed;
+  remark(describeRemoval(removed, await readable(() => countIn(place, name))));
   if ((await promptFor('Type the name of the organization to delete it: ')).trim() === name) return;
   throw new AppError('removal-refused', `That is not "${name}". Nothing was deleted.`);
 }

@@ -1,12 +1,12 @@
 /** `corkboard restore`: puts the organizations of a backup into a data folder or a database. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { Restored } from '../../backup/restore.ts';
+import type { PlannedRestore, Restored } from '../../backup/restore.ts';
 import { AppError } from '../../domain/app-error.ts';
 import { removeFoldersOnSignals } from '../../system/temporary-folder.ts';
 import { recordAct } from '../process/audit.ts';
 import { removePulls } from '../process/pull-folder.ts';
-import { type StorageOptions, withPlace } from '../process/storage.ts';
+import { type StorageOptions, withDryStorage, withPlace } from '../process/storage.ts';
 import { openCopyDisplay } from '../terminal/copy-progress.ts';
 import { addExamples } from '../terminal/examples.ts';
 import { readName } from '../terminal/options.ts';
@@ -17,6 +17,7 @@ import { verifyWithProgress } from './check.ts';
 interface RestoreCommandOptions extends StorageOptions, JsonOption {
   readonly organization?: readonly string[];
   readonly replace?: boolean;
+  readonly dryRun?: boolean;
 }
 
 const WAIT_MS = 600_000;
@@ -38,12 +39,14 @@ export function addRestoreCommand(program: Command): void {
       '--replace',
       'replace the data of organizations that the target has; other organizations stay (default: refuse a target with data)',
     )
+    .option('--dry-run', 'verify the backup, say what would be restored, and change nothing')
     .option('--json', 'print one JSON object')
     .action((folder: string, _options: unknown, command: Command) =>
       restoreFrom(resolve(folder), command.optsWithGlobals()),
     );
   addExamples(command, [
     'corkboard restore /backup/corkboard-2026-11-24 --data /srv/corkboard',
+    'corkboard restore /backup/today --organization school --replace --dry-run',
     'corkboard restore /backup/today --organization school --replace',
     'corkboard restore /backup/today --database postgres://corkboard@db.example.org/corkboard',
   ]);
@@ -54,13 +57,24 @@ async function restoreFrom(folder: string, options: RestoreCommandOptions): Prom
   removeFoldersOnSignals();
   const { readDescription } = await import('../../backup/backup-folder.ts');
   const { withBackup } = await import('../../backup/opened-backup.ts');
-  const { restore } = await import('../../backup/restore.ts');
+  const { planRestore, restore } = await import('../../backup/restore.ts');
   const { begun } = await readDescription(folder);
   const [problem] = await verifyWithProgress(folder);
   if (problem !== undefined) {
     throw new AppError(
       'data-unreadable',
       `The backup is damaged (${problem}); nothing was restored. Use a different backup; "corkboard check --backup ${folder}" lists all damage.`,
+    );
+  }
+  const chosen = { organizations: options.organization, replace: options.replace === true };
+  if (options.dryRun === true) {
+    const plan = await withBackup(folder, (backup) =>
+      withDryStorage(options, (place) =>
+        withPlace(place, false, (target) => planRestore(backup, target, chosen)),
+      ),
+    );
+    return printResult(options, { dryRun: true, made: begun, organizations: plan }, () =>
+      renderPlan(begun, plan),
     );
   }
   const cause = { command: 'restore', source: folder };
@@ -72,8 +86,7 @@ async function restoreFrom(folder: string, options: RestoreCommandOptions): Prom
         restore(backup, target, {
           ...turn,
           onBytes: (done, total, organization) => display.show(done, total, organization),
-          organizations: options.organization,
-          replace: options.replace === true,
+          ...chosen,
           // What pulls keep is newer than the restored data, and would hide events from the next.
           removeOther: (names) => removePulls(options.data, names, turn),
         }),
@@ -94,6 +107,15 @@ async function restoreFrom(folder: string, options: RestoreCommandOptions): Prom
 
 function describeRestored({ rules, hasOtherRules: _, ...restored }: Restored) {
   return { ...restored, ...describeRules(rules) };
+}
+
+function renderPlan(made: string, plan: readonly PlannedRestore[]): string {
+  const rows = plan.map(({ organization, version, replaces, keys, erased }) => [
+    ...[organization, version ?? 'no data yet', replaces ? 'replaced' : 'new', keys],
+    erased?.length ?? 'unknown',
+  ]);
+  const table = renderTable(['NAME', 'VERSION', 'DATA', 'KEYS', 'ERASED AGAIN'], rows);
+  return `${table}\n\nThis would restore ${countOf(plan.length, 'organization')} as of ${made}. Nothing was changed (dry run).`;
 }
 
 function renderRestored(made: string, restored: readonly Restored[]): string {

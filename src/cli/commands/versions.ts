@@ -90,9 +90,11 @@ export function addRollbackCommand(program: Command): void {
     )
     .option('--to <version>', 'version as listed, or its number (default: the one before the current one)')
     .addOption(organizationOption('name of the organization'))
+    .option('--dry-run', 'say what would change, and change nothing')
     .option('--json', 'print one JSON object')
     .action(async (_options: unknown, command: Command) => rollBack(await read(command)));
   addExamples(rollback, [
+    'corkboard rollback --organization school --dry-run',
     'corkboard rollback --organization school',
     'corkboard rollback --to 12 --organization school',
   ]);
@@ -122,7 +124,9 @@ function renderList(versions: readonly PublishedVersion[]): string {
 
 function renderCause(cause: PublishedVersion['cause']): string {
   if (cause === undefined) return '';
-  return cause.restored === undefined ? cause.command : `${cause.command} to ${cause.restored}`;
+  const { command, settings, restored } = cause;
+  if (restored !== undefined) return `${command} to ${restored}`;
+  return settings === undefined ? command : `${command}: ${settings.join(', ')}`;
 }
 
 /** `+120 ~3 -1`: records of all kinds that were added, changed and deleted. */
@@ -202,10 +206,12 @@ function renderChanges(changes: Changes): string {
 
 interface RollbackOptions extends VersionsOptions {
   readonly to?: string;
+  readonly dryRun?: boolean;
 }
 
 async function rollBack(options: RollbackOptions): Promise<void> {
   const { organization } = options;
+  if (options.dryRun === true) return await previewRollback(options);
   const { target, outcome } = await withStore(options, (store) => restore(store, options));
   const { published, version, changes } = outcome;
   printResult(options, { published, version, restored: target.version, changes }, () =>
@@ -215,12 +221,33 @@ async function rollBack(options: RollbackOptions): Promise<void> {
   );
 }
 
+async function previewRollback(options: RollbackOptions): Promise<void> {
+  const { organization } = options;
+  const { target, difference } = await withStore(options, async (store) => {
+    const versions = await store.versions(organization);
+    const restored = targetOf(versions, options);
+    const { publication } = current(versions);
+    return {
+      target: restored,
+      difference: await store.difference(organization, publication, restored.publication),
+    };
+  });
+  const result = { dryRun: true, restored: target.version, ...difference };
+  printResult(options, result, () => {
+    return `${renderDifference('the current version', target.version, difference)}\n\nNothing was changed (dry run).`;
+  });
+}
+
+function targetOf(versions: readonly PublishedVersion[], { to }: RollbackOptions): PublishedVersion {
+  return to === undefined ? before(versions, current(versions)) : find(versions, to);
+}
+
 async function restore(
   store: VersionStore,
-  { organization, to }: RollbackOptions,
+  options: RollbackOptions,
 ): Promise<{ target: PublishedVersion; outcome: Outcome }> {
-  const versions = await store.versions(organization);
-  const target = to === undefined ? before(versions, current(versions)) : find(versions, to);
+  const { organization } = options;
+  const target = targetOf(await store.versions(organization), options);
   const outcome = await store.rollBack(organization, target.publication, {
     ...turnOf(organization, WAIT_MS),
     cause: { command: 'rollback', restored: target.version },
@@ -251,6 +278,6 @@ function find(versions: readonly PublishedVersion[], name: string): PublishedVer
 }
 
 function describe({ cause, ...version }: PublishedVersion) {
-  const { command, files, restored } = cause ?? {};
-  return { ...version, command, files, restored };
+  const { command, files, settings, restored } = cause ?? {};
+  return { ...version, command, files, settings, restored };
 }

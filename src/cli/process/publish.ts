@@ -1,7 +1,7 @@
 /** How commands other than imports change an organization: they take turns, and publish. */
 import { AppError } from '../../domain/app-error.ts';
 import { describeOverdue } from '../../store/overdue.ts';
-import type { Outcome, Publication, PublicationOptions, Store } from '../../store/store.ts';
+import type { Outcome, Preview, Publication, PublicationOptions, Store } from '../../store/store.ts';
 import { remark } from '../terminal/output.ts';
 
 /** Waits up to `waitMs` for a different change of the organization, and says so. */
@@ -26,15 +26,35 @@ export async function publishChange(
   const publication = await store.beginPublication(organization, options);
   try {
     change?.(publication);
-    await publication.check(({ field, reason }) => {
-      throw new AppError('settings-refused', `${field}: ${reason}.`);
-    });
+    await checkChange(publication);
     const outcome = await publication.publish();
     tellOverdue(organization, outcome);
     return outcome;
   } finally {
     await publication.discard();
   }
+}
+
+/** What `publishChange` would change. Throws the same, and changes nothing. */
+export async function previewChange(
+  store: Store,
+  organization: string,
+  options: PublicationOptions,
+): Promise<Preview> {
+  const publication = await store.beginPublication(organization, options);
+  try {
+    await checkChange(publication);
+    return await publication.preview();
+  } finally {
+    await publication.discard();
+  }
+}
+
+/** Throws `settings-refused` for settings that do not fit the data. */
+export async function checkChange(publication: Publication): Promise<void> {
+  await publication.check(({ field, reason }) => {
+    throw new AppError('settings-refused', `${field}: ${reason}.`);
+  });
 }
 
 /** Says which events stay although they are too old to be kept, if there are any. */

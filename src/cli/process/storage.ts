@@ -138,6 +138,18 @@ export function hasStorage({ data, database: url }: StorageOptions): boolean {
   return Boolean(url) || existsSync(data);
 }
 
+/** A dry run creates no data folder: if there is none, it uses an empty temporary one. */
+export async function withDryStorage<O extends StorageOptions, T>(
+  options: O,
+  use: (options: O) => Promise<T>,
+): Promise<T> {
+  if (hasStorage(options)) return await use(options);
+  const { openTemporaryFolder, removeFoldersOnSignals } = await import('../../system/temporary-folder.ts');
+  removeFoldersOnSignals();
+  using folder = openTemporaryFolder();
+  return await use({ ...options, data: join(folder.path, 'data') });
+}
+
 /** Whether the data folder has been used by a command that writes, or a database is named. */
 export function hasCatalog({ data, database: url }: StorageOptions): boolean {
   return Boolean(url) || existsSync(join(data, 'catalog.db'));

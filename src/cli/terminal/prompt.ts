@@ -12,3 +12,8 @@ export async function promptFor(question: string): Promise<string> {
     prompt.close();
   }
 }
+
+/** Whether the user types yes. `what`: what it does. */
+export async function isConfirmed(what: string): Promise<boolean> {
+  return (await promptFor(`Type yes to ${what}: `)).trim().toLowerCase() === 'yes';
+}

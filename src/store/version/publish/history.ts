@@ -61,9 +61,11 @@ export function historyOf([publication, version, publishedMs, about]: readonly D
   PublishedVersion,
   'isKept'
 > {
-  const { command, files, restored, changes, counts, localTimes } = aboutOf(about);
+  const { command, files, settings, restored, changes, counts, localTimes } = aboutOf(about);
   const cause =
-    command === undefined ? undefined : { command, ...(files && { files }), ...(restored && { restored }) };
+    command === undefined
+      ? undefined
+      : { command, ...(files && { files }), ...(settings && { settings }), ...(restored && { restored }) };
   return {
     ...{ publication: Number(publication), version: text(version), publishedMs: Number(publishedMs) },
     ...{ cause, changes, counts, localTimes },

@@ -30,6 +30,7 @@ import {
   type LocalTimeSpan,
   type Outcome,
   type Overdue,
+  type PointsChanges,
   type Preview,
   type Publication,
   type PublicationOptions,
@@ -54,6 +55,7 @@ import { restoreOrder } from './layout.ts';
 import { type Merged, mergeStaged } from './merge.ts';
 import { type MergePosition, nextSequence } from './merge-events.ts';
 import type { NextVersion } from './next-version.ts';
+import { changesOfPoints } from './points-changes.ts';
 import { hasOldWeeks, publishPoints } from './points-tables.ts';
 import { CURRENT, changesOfRollback, type RolledBack, rollBack } from './roll-back.ts';
 import { bringUpToDate, GENERATION_SCHEMA } from './schema.ts';
@@ -201,6 +203,14 @@ export class DuckdbPublication implements Publication {
   async preview(): Promise<Preview> {
     const { changes, erased } = await this.#merge();
     return { changes, erased: erased?.events ?? 0, overdue: this.#overdue };
+  }
+
+  async previewPoints(): Promise<PointsChanges | undefined> {
+    const { policy } = this.#settings;
+    if (policy === (await this.#position()).policy) return undefined;
+    return await changesOfPoints(this.#connection, () =>
+      publishPoints(this.#connection, policy, true, this.#memory.atOnce),
+    );
   }
 
   async publish(localTimes?: LocalTimeSpan): Promise<Outcome> {
