@@ -30,6 +30,18 @@ describe('import', () => {
     assert.deepEqual([again.outcome, again.published, again.records], ['unchanged', false, 9]);
   });
 
+  it('reads files as spreadsheets write them, like those with commas', async () => {
+    const written = (text: string) => `sep=;\r\n${text.replaceAll(',', ';').replaceAll('\n', '\r\n')}`;
+    const saved = writeSmallBundle(join(folder, 'saved'), {
+      'users.csv': written(SMALL_BUNDLE['users.csv'].replace('id,email,name', 'ID,Email,NAME')),
+      'events.csv': written(SMALL_BUNDLE['events.csv']),
+      'boards.csv': SMALL_BUNDLE['boards.csv'].replaceAll(',', '\t'),
+    });
+    await runJson(['import', bundle, ...into('saved')]);
+    const report = await runJson(['import', saved, ...into('saved')]);
+    assert.deepEqual([report.outcome, report.records], ['unchanged', 9]);
+  });
+
   it('publishes nothing if records are invalid, lists the first hundred and counts the rest', async () => {
     const { code, stdout, stderr } = await run(['import', bad, ...into('bad'), '--json']);
     assert.equal(code, 1);

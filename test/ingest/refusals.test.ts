@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkHeader } from '../../src/ingest/fields/form.ts';
+import { fillForm, readHeader } from '../../src/ingest/fields/form.ts';
 import type { RecordKind } from '../../src/store/staging.ts';
 import { EVENT, fromCells, fromJson, readAs, refusalOf } from './taken-records.ts';
 
@@ -52,7 +52,12 @@ const REFUSED: readonly (readonly [RecordKind, Record<string, unknown>, string])
   [
     'users',
     { created_at: '12/03/2018' },
-    'created_at: "12/03/2018" is neither an ISO 8601 date-time with an offset nor Unix milliseconds',
+    'created_at: "12/03/2018" is neither an ISO 8601 date-time with an offset, such as 2018-03-12T17:00:45+00:00, nor Unix milliseconds',
+  ],
+  [
+    'users',
+    { created_at: '2018-03-12' },
+    'created_at: "2018-03-12" is a day without a time; write it as 2018-03-12T00:00:00+00:00',
   ],
   [
     'users',
@@ -134,22 +139,45 @@ test('a required cell that is empty is refused', () => {
   );
 });
 
+test('names in a header may be in any case, and have spaces around them', () => {
+  assert.deepEqual(readHeader('users', ['ID', ' Email', 'first_Name ', 'LMS.Login_Id']), [
+    ...['id', 'email', 'first_name', 'lms.Login_Id'],
+  ]);
+  assert.equal(
+    refusalOf(() => readHeader('users', ['id', 'Id', 'email'])),
+    'id: is twice in the header',
+  );
+});
+
+test('points in cells may have a fraction of zero, as spreadsheets write them', () => {
+  const record = { board_id: '1', user_id: '2', timestamp: '2026-01-01T00:00:00Z', reason: 'x' };
+  const pointsOf = (points: string) =>
+    fillForm('adjustments', { value: { ...record, points }, isCells: true }).values.points;
+  assert.deepEqual(['10,0', '10.00', '-3,00', '7'].map(pointsOf), [10, 10, -3, 7]);
+  for (const points of ['10,5', '1.000', '1,000', '10,', '1.0.0']) {
+    assert.equal(
+      refusalOf(() => pointsOf(points)),
+      `points: "${points}" is not an integer`,
+    );
+  }
+});
+
 test('a header under which no record can be valid is refused', () => {
   const refusals = (
     [
       ['users', ['id', 'email', 'id']],
       ['users', ['id', 'e-mail', 'name']],
       ['users', ['id', 'name']],
-      ['users', ['id;email;name']],
+      ['users', ['id|email|name']],
       ['users', ['id', 'email', 'name\r1']],
       ['users', ['id', 'email', 'name', 'lms.sis']],
     ] as const
-  ).map(([kind, header]) => refusalOf(() => checkHeader(kind, header)));
+  ).map(([kind, header]) => refusalOf(() => readHeader(kind, header)));
   assert.deepEqual(refusals, [
     'id: is twice in the header',
     'e-mail: "e-mail" is not a field of users; did you mean email?',
     'email: is required, but is not in the header',
-    ': the cells of the header must be separated by commas',
+    ': the cells of the header must be separated by commas, semicolons or tabs',
     ': lines must end with LF or CRLF',
     'accepted',
   ]);

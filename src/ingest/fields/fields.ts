@@ -84,11 +84,16 @@ function readIdentifier(value: unknown, name: string, isCell: boolean): bigint |
 }
 
 function readInteger(value: unknown, name: string, isCell: boolean): number | undefined {
-  const digits = readDigits(value, name, isCell);
+  const digits = readDigits(isCell ? withoutFraction(value) : value, name, isCell);
   if (digits === undefined) return undefined;
   const number = Number(digits);
   if (Math.abs(number) <= LARGEST_INTEGER) return number;
   throw new Refusal(name, `${shortened(digits)} is outside -${LARGEST_INTEGER} to ${LARGEST_INTEGER}`);
+}
+
+/** Spreadsheets write 10 as `10.0` or `10,00`. Three zeros could be thousands. */
+function withoutFraction(cell: unknown): unknown {
+  return typeof cell === 'string' ? cell.replace(/(?<=^-?\d+)[.,]0{1,2}$/, '') : cell;
 }
 
 function readCount(value: unknown, name: string, isCell: boolean): number | undefined {
@@ -136,7 +141,9 @@ function explainInstant(written: string): string {
   if (/^[+-]?\d{4,}-\d{2}-\d{2}[Tt ].*(?:[Zz]|[+-]\d{2}(?::?\d{2}){0,2})$/.test(written)) {
     return `${quoted(written)} is not a date and time of the calendar between the years 1 and 9999`;
   }
-  return `${quoted(written)} is neither an ISO 8601 date-time with an offset nor Unix milliseconds`;
+  if (parseInstant(`${written}T00:00Z`) !== undefined)
+    return `${quoted(written)} is a day without a time; write it as ${written}T00:00:00+00:00`;
+  return `${quoted(written)} is neither an ISO 8601 date-time with an offset, such as 2018-03-12T17:00:45+00:00, nor Unix milliseconds`;
 }
 
 function readTags(value: unknown, name: string, isCell: boolean): readonly string[] | undefined {

@@ -152,12 +152,16 @@ function fill(
   values[slot.name] = slot.field.read(given, name, isCells);
 }
 
-/** Checks the header of a CSV file. Throws `Refusal` when no record below it could be valid. */
-export function checkHeader(kind: RecordKind, header: readonly string[]): void {
+/**
+ * The names of the fields in the header of a CSV file, which may be written in any case. Throws
+ * `Refusal` when no record below it could be valid.
+ */
+export function readHeader(kind: RecordKind, header: readonly string[]): readonly string[] {
   const { slots, required } = FORMS[kind];
   checkSeparators(header);
   const seen = new Set<string>();
-  for (const name of header) {
+  const names = header.map((written) => fieldNamed(kind, written));
+  for (const name of names) {
     if (seen.has(name)) throw new Refusal(name, 'is twice in the header');
     seen.add(name);
     if (!slots.has(name)) readLmsProperty(kind, name, '');
@@ -165,16 +169,23 @@ export function checkHeader(kind: RecordKind, header: readonly string[]): void {
   const needed = seen.has('deleted') ? identifyingFields(kind, seen.has('id')) : required;
   const missing = needed.find((name) => !seen.has(name));
   if (missing !== undefined) throw new Refusal(missing, 'is required, but is not in the header');
+  return names;
+}
+
+function fieldNamed(kind: RecordKind, written: string): string {
+  const name = written.trim();
+  const lower = name.toLowerCase();
+  if (lower.startsWith(LMS_PREFIX)) return `${LMS_PREFIX}${name.slice(LMS_PREFIX.length)}`;
+  return FORMS[kind].slots.has(lower) ? lower : written;
 }
 
 /**
- * Throws `Refusal` when the cells have a separator other than a comma, or the row contains a
- * carriage return: the line ends of the file are mixed.
+ * Throws `Refusal` when the cells have an unknown separator, or the row contains a carriage return:
+ * the line ends of the file are mixed.
  */
 export function checkSeparators(header: readonly string[]): void {
-  if (header.length === 1 && /[;\t|]/.test(header[0] ?? '')) {
-    throw new Refusal('', 'the cells of the header must be separated by commas');
-  }
+  if (header.length === 1 && header[0]!.includes('|'))
+    throw new Refusal('', 'the cells of the header must be separated by commas, semicolons or tabs');
   if (header.some((name) => name.includes('\r'))) throw new Refusal('', 'lines must end with LF or CRLF');
 }
 

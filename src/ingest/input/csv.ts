@@ -16,6 +16,11 @@ export interface Row {
   readonly problem?: string;
 }
 
+/** Spreadsheets write semicolons where the comma is the decimal sign. A comma goes before them. */
+const SEPARATORS = [',', ';', '\t'];
+/** The first line with which Excel names the separator. */
+const NAMED = /^sep=([,;\t])$/i;
+
 const UNCLOSED = 'has a quoted cell that is never closed';
 
 /** Reasons by the error codes of csv-parse, for the author of the file. */
@@ -30,7 +35,10 @@ const TROUBLES: Readonly<Record<string, string>> = {
 /** Parses one whole row at a time. The record delimiter is NUL, which no row contains. */
 const ONE_ROW = { record_delimiter: '\0', relax_column_count: true } as const;
 
-/** Makes rows of lines. Empty lines between rows are skipped. */
+/**
+ * Makes rows of lines, whose cells are separated as in the first row. Empty lines between rows are
+ * skipped.
+ */
 export class RowCutter {
   readonly #lineEnd: string;
   #rows: Row[] = [];
@@ -38,10 +46,16 @@ export class RowCutter {
   #open: Line[] = [];
   #openLength = 0;
   #isQuoted = false;
+  #separator: string | undefined;
 
   /** `lineEnd` is the separator of the lines; `add` receives them without it. */
   constructor(lineEnd: '\n' | '\r' = '\n') {
     this.#lineEnd = lineEnd;
+  }
+
+  /** Undefined until the first row has begun. */
+  get separator(): string | undefined {
+    return this.#separator;
   }
 
   /** Whether the lines so far end inside a row. */
@@ -57,16 +71,27 @@ export class RowCutter {
   }
 
   add(line: Line): void {
+    if (this.#separator === undefined) {
+      const text = withoutReturn(line.text);
+      if (text === '') return;
+      const named = NAMED.exec(text)?.[1];
+      this.#separator = named ?? separatorIn(text);
+      if (named !== undefined) return;
+    }
+    this.#cut(line, this.#separator);
+  }
+
+  #cut(line: Line, separator: string): void {
     if (this.#open.length === 0 && line.problem === undefined && !line.text.includes('"')) {
       const text = withoutReturn(line.text);
-      if (text !== '') this.#rows.push({ line: line.line, raw: text, cells: text.split(',') });
+      if (text !== '') this.#rows.push({ line: line.line, raw: text, cells: text.split(separator) });
       return;
     }
     this.#open.push(line);
     this.#openLength += line.text.length;
     // The row ends where its quotes pair: inside a quoted cell, a quote is written twice.
     if (countQuotes(line.text) % 2 === 1) this.#isQuoted = !this.#isQuoted;
-    if (!this.#isQuoted) this.#finish();
+    if (!this.#isQuoted) this.#finish(separator);
     else if (this.#openLength > LONGEST_RECORD_BYTES) this.#refuse(`${UNCLOSED}, or ${TOO_LONG}`);
   }
 
@@ -75,10 +100,10 @@ export class RowCutter {
     while (this.#open.length > 0) this.#refuse(UNCLOSED);
   }
 
-  #finish(): void {
+  #finish(separator: string): void {
     const raw = withoutReturn(this.#open.map(({ text }) => text).join(this.#lineEnd));
     const problem = this.#open.find((line) => line.problem !== undefined)?.problem;
-    const cells = cutCells(raw);
+    const cells = cutCells(raw, separator);
     if (typeof cells === 'string') {
       this.#refuse(cells);
       return;
@@ -107,6 +132,12 @@ export class RowCutter {
   }
 }
 
+/** The first separator that is outside of quotes; the comma if there is none. */
+function separatorIn(header: string): string {
+  const bare = header.replaceAll(/"[^"]*"?/g, '');
+  return SEPARATORS.find((separator) => bare.includes(separator)) ?? ',';
+}
+
 function countQuotes(text: string): number {
   let count = 0;
   for (let at = text.indexOf('"'); at !== -1; at = text.indexOf('"', at + 1)) count += 1;
@@ -114,9 +145,9 @@ function countQuotes(text: string): number {
 }
 
 /** The cells of a row, or the reason why it has none. */
-function cutCells(row: string): readonly string[] | string {
+function cutCells(row: string, delimiter: string): readonly string[] | string {
   try {
-    return parse(row, ONE_ROW)[0] ?? [];
+    return parse(row, { ...ONE_ROW, delimiter })[0] ?? [];
   } catch (error) {
     if (error instanceof CsvError) return TROUBLES[error.code] ?? 'is not well-formed CSV';
     throw error;

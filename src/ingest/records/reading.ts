@@ -3,7 +3,7 @@
  * record becomes a refusal at its line. Damage that ends the reading becomes the last refusal.
  */
 
-import { checkHeader, checkSeparators, type Written } from '../fields/form.ts';
+import { checkSeparators, readHeader, type Written } from '../fields/form.ts';
 import { Damage, Refusal } from '../fields/refusal.ts';
 import type { Format } from '../formats/format.ts';
 import type { Input } from '../input/bundle.ts';
@@ -171,6 +171,7 @@ class InputTable {
   plainEvents(file: number): PlainEvents | undefined {
     if (this.#header === undefined || this.cutter.isOpen || this.#lineEnd !== LINE_FEED) return undefined;
     if (this.#input.kind !== 'events' || this.#input.foreign !== undefined) return undefined;
+    if (this.cutter.separator !== ',') return undefined;
     this.#plainEvents ??= PlainEvents.under(this.#header, file);
     return this.#plainEvents;
   }
@@ -197,8 +198,9 @@ class InputTable {
       }
       this.#header = cells;
       try {
-        this.#header = readHeader(this.#input, cells);
-        if (this.#header !== cells) this.#onAssumption(NOT_ENGLISH, line);
+        const { kind, foreign } = this.#input;
+        this.#header = foreign === undefined ? readHeader(kind, cells) : readForeignHeader(foreign, cells);
+        if (foreign !== undefined && this.#header !== cells) this.#onAssumption(NOT_ENGLISH, line);
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         this.isRefused = true;
@@ -210,12 +212,6 @@ class InputTable {
 }
 
 /** The names of the columns. Throws `Refusal` when no record below them can be valid. */
-function readHeader({ kind, foreign }: Input, header: readonly string[]): readonly string[] {
-  if (foreign !== undefined) return readForeignHeader(foreign, header);
-  checkHeader(kind, header);
-  return header;
-}
-
 function readForeignHeader({ name, columns, layout }: Format, header: readonly string[]): readonly string[] {
   checkSeparators(header);
   const missing = columns?.find((column) => !header.includes(column));

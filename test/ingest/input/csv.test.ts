@@ -39,6 +39,27 @@ test('cells are plain or quoted, and quoted ones may contain commas, quotes and 
   ]);
 });
 
+test('cells are separated by commas, semicolons or tabs, as in the first row', async () => {
+  const headers: readonly (readonly [header: string, cells: readonly string[]])[] = [
+    ['a;b;c', ['a', 'b', 'c']],
+    ['a\tb', ['a', 'b']],
+    ['"a;b;c";d', ['a;b;c', 'd']],
+    ['a;b;c,d', ['a;b;c', 'd']],
+    ['a\tb;c', ['a\tb', 'c']],
+    ['a', ['a']],
+  ];
+  for (const [header, cells] of headers) assert.deepEqual(await outlineOf(`${header}\n`), [[1, cells]]);
+  assert.deepEqual(await outlineOf('\n"id";x\r\n1;"a ""b"", c;\nd"\r\n2,5;\r\n'), [
+    [2, ['id', 'x']],
+    [3, ['1', 'a "b", c;\nd']],
+    [5, ['2,5', '']],
+  ]);
+});
+
+test('a line with which Excel names the separator is no row', async () => {
+  assert.deepEqual(await outlineOf('\ufeffsep=;\r\na;b,c,d\r\n'), [[2, ['a', 'b,c,d']]]);
+});
+
 test('a byte order mark is dropped', async () => {
   assert.deepEqual(await outlineOf('\ufeffa,b\n'), [[1, ['a', 'b']]]);
 });
