@@ -3,11 +3,12 @@
  * a record never waits: records are collected and written at most once a second. If they cannot be
  * written, the server continues, and the next record counts the lost ones.
  */
-import { accessSync, constants, mkdirSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { AppError } from '../domain/app-error.ts';
+import { makeFolder } from '../system/make-folder.ts';
 import { accessPrefix } from './access-files.ts';
 import { type AuditHead, CHAIN_START, chainRecord } from './audit-record.ts';
 import { numberedName } from './line-files.ts';
@@ -154,7 +155,7 @@ export class AccessLog {
 
 function prepareFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     accessSync(folder, constants.W_OK);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

@@ -3,12 +3,12 @@
  * the catalog. A record is durable before the head is changed, so a crash can leave a record after
  * the head, but never a head without its record.
  */
-import { mkdirSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../domain/app-error.ts';
 import { openSqliteCatalog, type SqliteCatalog } from '../store/catalog/sqlite-catalog.ts';
 import { lockFile } from '../store/files/file-lock.ts';
+import { makeFolder } from '../system/make-folder.ts';
 import { synchronize } from '../system/synchronize.ts';
 import { type AuditHead, CHAIN_START, chainRecord, readChained } from './audit-record.ts';
 import type { AuditEntry, AuditTrail, StoredLine } from './audit-trail.ts';
@@ -51,7 +51,7 @@ class FolderTrail implements AuditTrail {
   }
 
   async append(entry: AuditEntry): Promise<void> {
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    makeFolder(this.#folder);
     const release = await this.#lock();
     try {
       const kept = (await this.head()) ?? CHAIN_START;

@@ -19,6 +19,10 @@ export interface KeyParts {
   readonly key: string;
 }
 
+/** The advice for a text that does not have the format or the checksum. */
+export const NOT_A_KEY =
+  'This is not an API key: a key begins with "cork" and has 59 characters. Check that it was copied whole.';
+
 /** A new key with a new id. */
 export function makeKey(): KeyParts {
   const id = randomText(ID_LENGTH);

@@ -6,7 +6,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../domain/app-error.ts';
 import { LATEST_INSTANT_MS } from '../domain/instant.ts';
 import type { Scope } from '../domain/scope.ts';
-import { digestKey, isKeyId, makeKey, parseKey } from './key-format.ts';
+import { digestKey, isKeyId, makeKey, NOT_A_KEY, parseKey } from './key-format.ts';
 import { expiryOfNew, type LongestLife } from './key-life.ts';
 import {
   changedRow,
@@ -39,6 +39,9 @@ interface Fresh {
   readonly key: string;
   readonly row: KeyRow;
 }
+
+const UNKNOWN =
+  'This server has no such API key. It may be a key of a different server, or its organization was removed. Ask the operator for a new one.';
 
 export class StoredKeyring implements Keyring {
   readonly #rows: KeyRows;
@@ -178,7 +181,7 @@ export class StoredKeyring implements Keyring {
     // Compared in constant time, even without such a key, so that the duration reveals nothing.
     const matches = timingSafeEqual(digestKey(key), row?.digest ?? NO_DIGEST);
     if (row === undefined || !matches) {
-      throw new AppError('key-unknown', 'The API key is not known; check that it was copied whole.');
+      throw new AppError('key-unknown', parts === undefined ? NOT_A_KEY : UNKNOWN);
     }
     const entry = this.#entry(row);
     if (emptied !== this.#emptied) return entry;

@@ -55,7 +55,7 @@ export async function startAdmin(options: AdminOptions, operation: Operation): P
   });
   app.setErrorHandler(sendProblem);
   app.setNotFoundHandler(async () => {
-    throw new AppError('not-found', 'The admin address has /livez, /readyz and /metrics.');
+    throw new AppError('not-found', 'The admin address has /livez, /readyz, /healthz and /metrics.');
   });
   addHealthRoutes(app, operation);
   addMetricsRoute(app, operation);

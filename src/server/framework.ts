@@ -46,6 +46,8 @@ export function frameworkOptions(
       level: logLevel,
       base: WRITER,
       stream,
+      formatters: { level: (level) => ({ level }) },
+      timestamp: () => `,"time":"${new Date().toISOString()}"`,
     },
     logController: new LogController({ disableRequestLogging: true }),
     // The observer logs everything about a request, under its id, so loggers per request are not

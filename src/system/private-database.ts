@@ -2,11 +2,12 @@
  * SQLite files in a data folder: readable only by the owner, durable, and shared by several
  * processes. Of a folder that can only be read, copies are opened.
  */
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { AppError, ASK_CHECK } from '../domain/app-error.ts';
 import { DatabaseCopy } from './database-copy.ts';
+import { makeFolder } from './make-folder.ts';
 import { moveOrganizations } from './organization-folders.ts';
 import { isReadOnly, readOnlyFolder } from './read-only.ts';
 import {
@@ -180,7 +181,7 @@ export class PrivateDatabase {
     const path = join(this.#dataFolder, this.#table.file);
     try {
       if (this.isReadOnly) return openCopy(this.#dataFolder, path);
-      mkdirSync(this.#dataFolder, { recursive: true, mode: 0o700 });
+      makeFolder(this.#dataFolder);
       moveOrganizations(this.#dataFolder);
       return openFile(path);
     } catch (cause) {

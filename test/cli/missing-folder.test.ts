@@ -39,6 +39,19 @@ describe('a data folder that does not exist', () => {
     });
   }
 
+  it('is refused at once where no folder can be made', async () => {
+    const bundle = writeSmallBundle(join(folder, 'unmade'));
+    for (const words of [
+      ['import', bundle, '--organization', 'school'],
+      ['organizations', 'create', 'school'],
+      ['serve', '--port', '0'],
+    ]) {
+      const { code, stderr } = await run([...words, '--data', '/proc/corkboard/data']);
+      assert.equal(code, 1);
+      assert.match(stderr, /^corkboard: Cannot use the data folder \(ENOENT: .*'\/proc\/corkboard'\)/);
+    }
+  });
+
   it('is not created by a dry run, which still checks a first import', async () => {
     const data = join(folder, 'dry');
     const bundle = writeSmallBundle(join(folder, 'bundle'));

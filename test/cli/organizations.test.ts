@@ -50,6 +50,17 @@ describe('organizations create', () => {
 });
 
 describe('organizations list', () => {
+  it('has numbers in names in their order', async () => {
+    const place = ['--data', join(folder, 'numbered')];
+    for (const name of ['org 10', 'org 7', 'Org 8'])
+      await runJson(['organizations', 'create', name, ...place]);
+    const list: { name: string }[] = await runJson(['organizations', 'list', ...place]);
+    assert.deepEqual(
+      list.map(({ name }) => name),
+      ['org 7', 'Org 8', 'org 10'],
+    );
+  });
+
   it('prints a table, or an array with --json', async () => {
     const { stdout } = await runOrganizations(['list']);
     assert.match(stdout, /^NAME +ID +TITLE +DOMAIN +VERSION\n/);

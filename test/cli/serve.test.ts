@@ -36,6 +36,22 @@ describe('serve', () => {
     await stop(server, 'SIGTERM');
   });
 
+  it('says how to begin if there is no organization', async (t) => {
+    const empty = join(folder, 'empty');
+    const child = start(['serve', '--data', empty, '--workers', '1', '--port', '0']);
+    t.after(() => child.kill('SIGKILL'));
+    let printed = '';
+    child.stdout!.on('data', (chunk) => {
+      printed += chunk;
+    });
+    await until(() => printed.includes('corkboard demo'));
+    assert.ok(printed.includes(`There is no organization in the data folder ${empty} yet.`), printed);
+    assert.match(printed, /^ {2}corkboard import FOLDER --organization NAME$/m);
+    const ended = once(child, 'exit');
+    child.kill('SIGTERM');
+    assert.deepEqual(await ended, [0, null]);
+  });
+
   it('finishes open responses after a signal, and does not wait for them after a second one', async (t) => {
     const large = ['--organization', 'large', '--data', data];
     await runJson(['import', writeLargeBundle(join(folder, 'large')), ...large]);

@@ -34,6 +34,10 @@ describe('the admin address', () => {
 
   it('has the routes for operators and no others', async () => {
     assert.equal((await sendRaw(port, head('GET', '/livez'))).body, '{"status":"alive"}');
+    assert.equal(
+      (await sendRaw(port, head('GET', '/healthz'))).body,
+      (await sendRaw(port, head('GET', '/readyz'))).body,
+    );
     assert.equal((await sendRaw(port, head('GET', '/metrics'))).body, 'corkboard_workers 1\n');
     assert.equal((await sendRaw(port, head('HEAD', '/metrics'))).body, '');
     assert.equal((await sendRaw(port, head('OPTIONS', '/readyz'))).status, 204);

@@ -101,7 +101,7 @@ async function serve() {
     const metrics = await (await fetch(`${server.address}/metrics`)).text();
     return {
       responses,
-      problems: log.map((line) => JSON.parse(line)).filter(({ level }) => level === 50),
+      problems: log.map((line) => JSON.parse(line)).filter(({ level }) => level === 'error'),
       impaired: /^corkboard_impaired_(keys|organizations\{state="unavailable"\}) [1-9]/m.test(metrics),
       ready: [readyz.status, status],
     };

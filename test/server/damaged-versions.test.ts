@@ -43,7 +43,7 @@ async function metric({ url }: Stand, name: string): Promise<number | undefined>
 }
 
 function failures({ log }: Stand) {
-  return log.filter(({ level }) => level === 50);
+  return log.filter(({ level }) => level === 'error');
 }
 
 describe('a version whose file is damaged', () => {

@@ -74,7 +74,7 @@ async function states({ url, log }: Stand) {
   const { impaired_organizations: impaired } = JSON.parse(ready);
   const metrics = await (await fetch(`${url}/metrics`)).text();
   const failures = /^corkboard_dataset_failures_total (\d+)$/m.exec(metrics)?.[1];
-  return { impaired, failures: Number(failures), lines: log.filter(({ level }) => level === 50) };
+  return { impaired, failures: Number(failures), lines: log.filter(({ level }) => level === 'error') };
 }
 
 /** Asserts that each request gets 503, reported once, and that no command uses the data. */

@@ -93,7 +93,7 @@ describeOver(STORAGES, 'a server', {}, (kind) => {
       const before = await (await stand.get('/a/v1/boards')).text();
       broken = true;
       await stand.publish({ boards: [{ id: 1n, title: 'First' }] });
-      await until(() => stand.log.some((line) => line['level'] === 50));
+      await until(() => stand.log.some((line) => line['level'] === 'error'));
       assert.equal(await (await stand.get('/a/v1/boards')).text(), before);
     });
   });

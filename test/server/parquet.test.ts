@@ -189,7 +189,7 @@ describe('a Parquet response', () => {
     await until(() => ended() > before);
     // The second file is complete, and is kept.
     await until(() => namelessFiles() === kept + 1);
-    assert.ok(!stand.log.some((line) => line['level'] === 50));
+    assert.ok(!stand.log.some((line) => line['level'] === 'error'));
   });
 
   it('waits while two others are made, without a delay for other requests', async () => {

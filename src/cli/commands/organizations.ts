@@ -47,6 +47,7 @@ type SettingOptions = StorageOptions &
     readonly yes?: boolean;
   };
 
+const BY_NAME = new Intl.Collator('en', { numeric: true });
 /** How long a command waits for an import or a different change of the same organization. */
 const WAIT_MS = 60_000;
 
@@ -111,6 +112,8 @@ async function listOrganizations(options: StorageOptions & JsonOption): Promise<
     // A look-up of one entry refuses it if it is damaged.
     return await Promise.all(names.map((name) => store.organization(name)));
   });
+  // Numbers as people order them: "org 7" before "org 10".
+  entries.sort((one, other) => BY_NAME.compare(one.name, other.name));
   printResult(options, entries.map(describeEntry), () => renderOrganizations(entries));
 }
 

@@ -213,12 +213,27 @@ async function serveData(options: ServeOptions): Promise<void> {
   if (isReadOnlyPlace(options)) remark(READ_ONLY);
   keepRoom(options);
   await tellNewerRules(options);
-  const untilSignal = (server: RunningServer) => runUntilSignal(options, server);
+  const untilSignal = async (server: RunningServer) =>
+    runUntilSignal(options, server, await firstSteps(options));
   if (options.workers === 1) return serveHere(options, untilSignal);
   const { findFreePort, startWorkers } = await import('../process/workers.ts');
   const port = options.port === 0 ? await withAddress(options, findFreePort(options.host)) : options.port;
   const server = await startWorkers({ ...options, port });
   await untilSignal(server);
+}
+
+/** How to begin, if there is nothing to serve yet. */
+async function firstSteps(options: ServeOptions): Promise<readonly string[]> {
+  const organizations = await withNewStore(options, (store) => store.organizations());
+  if (organizations.length > 0) return [];
+  const place = options.database ? 'the database' : `the data folder ${options.data}`;
+  return [
+    '',
+    `There is no organization in ${place} yet. Beside this server, import files and create a key:`,
+    '  corkboard import FOLDER --organization NAME',
+    '  corkboard keys create --organization NAME',
+    'or start "corkboard demo" to look around first.',
+  ];
 }
 
 /** Says which policies use zones for which the system has other, newer rules. */
@@ -330,6 +345,8 @@ export async function runUntilSignal(
     const zoneLine = `Zone data: ${zoneData()}`;
     print([renderBaseUrls(server.address), ...adminLine, zoneLine, ...lines].join('\n'));
     await waitForSignal();
+    // Otherwise every line on standard error is one of the log, in JSON.
+    if (process.stderr.isTTY || options.logLevel === 'silent') remark(STOPPING);
   } finally {
     await server.stop();
     await admin?.stop();
@@ -352,6 +369,9 @@ function renderBaseUrls(address: string): string {
   return `${site}Variant A: ${address}/a\nVariant B: ${address}/b\nReference: ${address}/docs`;
 }
 
+const STOPPING =
+  'Stopping when the responses in progress have ended; a second signal stops immediately.';
+
 /** Waits for SIGINT or SIGTERM; a second one, while responses in progress end, stops at once. */
 async function waitForSignal(): Promise<void> {
   await new Promise<void>((resolve) => {
@@ -367,5 +387,4 @@ async function waitForSignal(): Promise<void> {
     process.on('SIGINT', onSignal);
     process.on('SIGTERM', onSignal);
   });
-  remark('Stopping when the responses in progress have ended; a second signal stops immediately.');
 }

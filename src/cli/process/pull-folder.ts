@@ -4,11 +4,12 @@
  * different one by the next pull, or have a different name.
  */
 import { existsSync } from 'node:fs';
-import { mkdir, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { checkOrganizationName } from '../../store/organization-name.ts';
 import type { PublicationOptions } from '../../store/store.ts';
 import { namesIn, readIfExists } from '../../system/if-exists.ts';
+import { makeFolder } from '../../system/make-folder.ts';
 import { refuseReadOnly } from '../../system/read-only.ts';
 
 const OWNER = /^\.(.+)\.owner$/;
@@ -29,7 +30,7 @@ async function withPullFolder<T>(
   // Earlier versions of Corkboard had a lock file `<organization>.lock`. A different organization
   // can have that name for its folder.
   if ((await stat(folder).catch(() => undefined))?.isFile()) await rm(folder, { force: true });
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   // The operating system releases the lock when the process ends.
   const release = await lockPulls(lock, options);
   try {
@@ -89,7 +90,7 @@ async function lockPulls(lock: string, options: PublicationOptions): Promise<() 
     } catch (error) {
       // A command that has deleted the files of pulls has deleted the lock as well.
       if (!(error instanceof LockFileGone)) throw error;
-      await mkdir(dirname(lock), { recursive: true, mode: 0o700 });
+      makeFolder(dirname(lock));
     }
   }
 }

@@ -15,8 +15,6 @@ import { readTrouble, SHARED_MEMORY, STOP, type WorkerMessage } from './worker.t
 const STEADY_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 30_000;
-/** The number of this level in pino. */
-const ERROR_LEVEL = 50;
 
 export interface WorkersOptions {
   /** At least 2. */
@@ -196,8 +194,8 @@ class Workers {
   #logDeath(worker: number, { code, signal, failure }: WorkerEnd, pauseMs: number): void {
     if (this.#logLevel === 'fatal' || this.#logLevel === 'silent') return;
     const line = {
-      level: ERROR_LEVEL,
-      time: Date.now(),
+      level: 'error',
+      time: new Date().toISOString(),
       worker,
       // After a reported failure, this process killed the worker: its signal explains nothing.
       ...(failure === undefined && { exit_code: code, signal }),

@@ -10,7 +10,7 @@ import type { Impaired, Impairment } from '../versions/impaired.ts';
 
 const STORE_ANSWER_MS = 2_000;
 
-/** The content of a response of `/livez` or `/readyz`. */
+/** The content of a response of `/livez`, `/readyz` or `/healthz`. */
 export interface Health {
   /** Whether the status is 200; otherwise it is 503. */
   readonly isGood: boolean;
@@ -72,7 +72,9 @@ async function canReadKeys(keyring: Keyring): Promise<boolean> {
 
 export function addHealthRoutes(app: FastifyInstance, operation: Operation): void {
   addRoute(app, '/livez', async (_request, reply) => sendHealth(reply, await operation.liveness()));
-  addRoute(app, '/readyz', async (_request, reply) => sendHealth(reply, await operation.readiness()));
+  // Tools without settings of their own ask for `/healthz`.
+  for (const path of ['/readyz', '/healthz'])
+    addRoute(app, path, async (_request, reply) => sendHealth(reply, await operation.readiness()));
 }
 
 export function addMetricsRoute(app: FastifyInstance, operation: Operation): void {

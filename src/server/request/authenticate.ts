@@ -7,6 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../domain/app-error.ts';
 import { isInNetworks } from '../../domain/network.ts';
+import { NOT_A_KEY } from '../../keys/key-format.ts';
 import { type KeyEntry, type Keyring, RefusedKeyError } from '../../keys/keyring.ts';
 
 /** Longer than any key. Longer values are not looked up. */
@@ -20,9 +21,8 @@ const WHERE = 'in the header "apikey", or as "Authorization: Bearer KEY"';
  */
 export async function authenticate({ raw, visit }: FastifyRequest, keyring: Keyring): Promise<KeyEntry> {
   const key = readKey(raw);
-  if (key.length > LONGEST_KEY || key.includes(',')) {
-    throw new AppError('key-unknown', `Send exactly one API key, once, ${WHERE}.`);
-  }
+  if (key.includes(',')) throw new AppError('key-unknown', `Send exactly one API key, once, ${WHERE}.`);
+  if (key.length > LONGEST_KEY) throw new AppError('key-unknown', NOT_A_KEY);
   const entry = await keyring.find(key);
   refuseOutside(entry, visit.address);
   keyring.recordUse(entry);

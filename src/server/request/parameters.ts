@@ -44,7 +44,18 @@ const INSTANT_EXPECTED =
   'Unix milliseconds (13 digits), Unix seconds, or an ISO 8601 date-time with an offset, whose plus sign is written as %2B';
 
 function instant(description: string, example: string): Parameter<number> {
-  return { schema: INSTANT, description, example, expected: INSTANT_EXPECTED, read: parseInstant };
+  return {
+    ...{ schema: INSTANT, description, example, expected: INSTANT_EXPECTED, read: parseInstant },
+    advise: adviseInstant,
+  };
+}
+
+/** Names the instant that is probably meant. */
+function adviseInstant(text: string): string {
+  // In a query, a plus sign that is not written as %2B is a space.
+  const forms = [`${text}T00:00:00Z`, `${text}Z`, text.replace(/ (?=\d\d:?\d\d$)/, '+')];
+  const meant = forms.find((form) => parseInstant(form) !== undefined) ?? '2018-03-01T00:00:00Z';
+  return `${INSTANT_EXPECTED}, such as ${meant.replace('+', '%2B')}`;
 }
 
 function identifier(description: string, example: number): Parameter<bigint> {

@@ -15,10 +15,11 @@
  */
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { copyFile, mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { copyFile, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isMissing } from '../../system/file-errors.ts';
 import { namesIn } from '../../system/if-exists.ts';
+import { makeFolder } from '../../system/make-folder.ts';
 import type { Keepable } from '../catalog/postgres-catalog.ts';
 import { differingChunks, digestsOf } from '../chunks/chunk-digests.ts';
 import type { ChunkPlace } from '../chunks/chunk-place.ts';
@@ -151,7 +152,7 @@ export class VersionCache {
   }
 
   async #makeFolder(folder: string): Promise<void> {
-    await mkdir(join(this.#root, folder), { recursive: true, mode: 0o700 });
+    makeFolder(join(this.#root, folder));
   }
 
   #hold(path: string): () => void {

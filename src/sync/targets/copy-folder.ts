@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { AppError } from '../../domain/app-error.ts';
 import { hasCode, isMissing } from '../../system/file-errors.ts';
 import { readIfExists } from '../../system/if-exists.ts';
+import { makeFolder } from '../../system/make-folder.ts';
 import { synchronize } from '../../system/synchronize.ts';
 import { writeWhole } from '../../system/write-whole.ts';
 import {
@@ -55,7 +56,7 @@ export class CopyFolder implements CopyFiles {
     const folder = new CopyFolder(path);
     try {
       refuseOtherFiles(path);
-      await mkdir(folder.#own, { recursive: true, mode: 0o700 });
+      makeFolder(folder.#own);
       return folder;
     } catch (error) {
       throw refusedBy('Cannot use the folder', error);
@@ -187,7 +188,7 @@ export class CopyFolder implements CopyFiles {
   async #makeFolder(folder: string): Promise<void> {
     if (folder === this.#path) return;
     await this.#makeFolder(dirname(folder));
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     await this.#adoptPermissions(folder, FOLDER_MODE);
   }
 

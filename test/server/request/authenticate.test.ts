@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { FULL_SCOPE } from '../../../src/domain/scope.ts';
+import { makeKey } from '../../../src/keys/key-format.ts';
 import { assertProblem, openStand, type Stand, sendRaw, until } from '../stand.ts';
 
 const CHALLENGE = 'apikey realm="corkboard", Bearer realm="corkboard"';
@@ -50,6 +51,29 @@ describe('a key', () => {
         assert.equal(reply.headers.get('etag'), expected.headers.get('etag'));
         assert.equal(reply.headers.get('vary'), 'apikey, Authorization, Accept, Accept-Encoding, Origin');
       }
+    }
+  });
+
+  it('that is missing, cut, repeated, too long or of a different server is refused with its own advice', async () => {
+    const whole =
+      'This is not an API key: a key begins with "cork" and has 59 characters. Check that it was copied whole.';
+    assert.equal(stand.key.length, 59);
+    const { key } = makeKey();
+    for (const [lines, advice] of [
+      [
+        [],
+        /^Send the API key of the organization in the header "apikey", or as "Authorization: Bearer KEY"\.$/,
+      ],
+      [[apikey(stand.key.slice(0, -1))], whole],
+      [[apikey('x'.repeat(300))], whole],
+      [[apikey(stand.key), apikey(stand.key)], /^Send exactly one API key, once, /],
+      [[apikey(key)], /^This server has no such API key\. It may be a key of a different server, /],
+    ] as const) {
+      const { status, body } = await ask(lines);
+      const { detail } = JSON.parse(body);
+      assert.equal(status, 401);
+      if (typeof advice === 'string') assert.equal(detail, advice);
+      else assert.match(detail, advice);
     }
   });
 

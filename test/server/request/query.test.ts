@@ -41,6 +41,15 @@ describe('query parameters', () => {
     });
   });
 
+  it('that are no instants are refused with the one that is probably meant', () => {
+    const meant = (text: string) =>
+      /%2B, such as (\S+)\.$/.exec(refusal(`start=${text}`).message)?.[1] ?? assert.fail(text);
+    assert.deepEqual(
+      ['2018-03-12', '2018-03-12T17:00:45', '2018-03-12T17:00:45+01:00', '12.03.2018'].map(meant),
+      ['2018-03-12T00:00:00Z', '2018-03-12T17:00:45Z', '2018-03-12T17:00:45%2B01:00', '2018-03-01T00:00:00Z'],
+    );
+  });
+
   const REFUSED: readonly (readonly [query: string, code: ErrorCode])[] = [
     ['strat=1', 'parameter-unknown'],
     ['Start=1', 'parameter-unknown'],
