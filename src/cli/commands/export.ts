@@ -14,11 +14,12 @@ import type { VersionStore } from '../../store/files/version-store.ts';
 import type { RecordKind } from '../../store/staging.ts';
 import type { VersionRows } from '../../store/version-rows.ts';
 import { recordAct } from '../process/audit.ts';
+import { withIds } from '../process/named-records.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
 import { type StorageOptions, withPlace } from '../process/storage.ts';
 import { type CopyDisplay, openCopyDisplay } from '../terminal/copy-progress.ts';
 import { addExamples } from '../terminal/examples.ts';
-import { readIdentifier } from '../terminal/options.ts';
+import { readRecord } from '../terminal/options.ts';
 import { type JsonOption, printResult, renderTable } from '../terminal/output.ts';
 
 interface ExportCommandOptions extends StorageOptions, JsonOption {
@@ -58,13 +59,13 @@ export function addExportCommand(program: Command): void {
         .default('none'),
     )
     .option(
-      '--user <id>',
-      'only what is stored about this user, to answer a request for it; in CSV unless --format says otherwise, with points and a description',
-      readIdentifier,
+      '--user <user>',
+      'only what is stored about the user with this id or address, to answer a request for it; in CSV unless --format says otherwise, with points and a description',
+      readRecord,
     )
     .option('--json', 'print one JSON object')
     .action(async (folder: string, _options: unknown, command: Command) =>
-      exportInto(resolve(folder), await chooseOrganization(command.optsWithGlobals())),
+      exportInto(resolve(folder), await withIds(await chooseOrganization(command.optsWithGlobals()))),
     );
   addExamples(command, [
     'corkboard export ./school --organization school',

@@ -3,12 +3,13 @@ import type { Command } from 'commander';
 import { AppError } from '../../domain/app-error.ts';
 import { forgetUsers, previewForgetting } from '../../store/forgotten.ts';
 import { organizationDigest } from '../../store/organization-digest.ts';
+import { withIds } from '../process/named-records.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
 import { tellOverdue, turnOf } from '../process/publish.ts';
 import { pullsOf, removePulls, withoutPulls } from '../process/pull-folder.ts';
 import { type StorageOptions, withStore } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
-import { readIdentifiers } from '../terminal/options.ts';
+import { readRecords } from '../terminal/options.ts';
 import { countOf, type JsonOption, printResult, remark, renderTable } from '../terminal/output.ts';
 import { isConfirmed } from '../terminal/prompt.ts';
 
@@ -29,16 +30,17 @@ export function addForgetCommand(program: Command): void {
       'Erase users permanently, also from earlier versions: their events, names, addresses, memberships and points. Events of other users that involve their content stay and show only the id of the erased user. Later imports ignore records about erased users. The command also deletes the files that "pull" keeps for the organization in the data folder, so the next pull starts over. On a terminal, the command says what it will erase, and asks.',
     )
     .addOption(organizationOption('name of the organization'))
-    .requiredOption('--user <ids>', 'comma-separated ids of users', readIdentifiers)
+    .requiredOption('--user <users>', 'comma-separated ids or addresses of users', readRecords)
     .option('--yes', 'erase without asking')
     .option('--dry-run', 'say what would be erased, and change nothing')
     .option('--json', 'print one JSON object')
     .action(async (_options: unknown, command: Command) =>
-      forgetPeople(await chooseOrganization(command.optsWithGlobals())),
+      forgetPeople(await withIds(await chooseOrganization(command.optsWithGlobals()))),
     );
   addExamples(forget, [
     'corkboard forget --organization school --user 12 --dry-run',
     'corkboard forget --organization school --user 12',
+    'corkboard forget --organization school --user ada@example.org',
   ]);
 }
 

@@ -10,6 +10,7 @@ import type { Expiry, KeyEntry, Keyring, NewKey, RateLimit } from '../../keys/ke
 import { refuseRemoved } from '../../store/organization-name.ts';
 import type { Store } from '../../store/store.ts';
 import { keepRoom, withReserve } from '../process/full-disk.ts';
+import { withIds } from '../process/named-records.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
 import { type StorageOptions, withKeyring, withStore } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
@@ -93,10 +94,14 @@ function addCreate(keys: Command): void {
       'Create a key and print it. The key cannot be printed again, because only its digest is stored. Without --boards and --users it can see all data of its organization.',
     )
     .addOption(organizationOption('organization whose data the key can see'))
-    .option('--boards <ids>', 'only these boards, like 1,2; "" for none (default: all)', readBoards)
     .option(
-      '--users <ids>',
-      'only these users, like 3,4; of-boards for the users on the visible boards; or all (default: of-boards with --boards, otherwise all)',
+      '--boards <boards>',
+      'only these boards: ids, titles or LTI ids, like 1,2; "" for none (default: all)',
+      readBoards,
+    )
+    .option(
+      '--users <users>',
+      'only these users: ids or addresses, like 3,4; of-boards for the users on the visible boards; or all (default: of-boards with --boards, otherwise all)',
       readUsers,
     )
     .option(
@@ -127,11 +132,12 @@ function addCreate(keys: Command): void {
     )
     .option('--json', 'print one JSON object')
     .action(async (_options: unknown, command: Command) =>
-      createKey(await chooseOrganization(command.optsWithGlobals())),
+      createKey(await withIds(await chooseOrganization(command.optsWithGlobals()))),
     );
   addExamples(create, [
     'corkboard keys create --organization school --label "data warehouse"',
     'corkboard keys create --organization school --boards 1,2 --expires 90d',
+    'corkboard keys create --organization school --boards "Chemistry,Biology I"',
     'corkboard keys create --organization school --redact email,name --rate-limit 100/minute --json',
     'corkboard keys create --organization school --networks 10.0.0.0/8,2001:db8::/32',
     'corkboard keys create --organization school --lms-splits cohort,campus',
@@ -254,13 +260,13 @@ function addConfigure(keys: Command): void {
     )
     .argument('<id>', 'id of the key, from "corkboard keys list"')
     .option(
-      '--boards <ids>',
-      'only these boards, like 1,2; "" for none; or all. Without --users, this also sets the users as "keys create" does, unless the key has a list of users',
+      '--boards <boards>',
+      'only these boards: ids, titles or LTI ids, like 1,2; "" for none; or all. Without --users, this also sets the users as "keys create" does, unless the key has a list of users',
       readBoards,
     )
     .option(
-      '--users <ids>',
-      'only these users, like 3,4; of-boards for the users on the visible boards; or all',
+      '--users <users>',
+      'only these users: ids or addresses, like 3,4; of-boards for the users on the visible boards; or all',
       readUsers,
     )
     .option(
@@ -308,11 +314,13 @@ async function configureKey(id: string, options: ConfigureOptions): Promise<void
   const name = await organizationName(options);
   const entry = await withKeyring(options, async (keyring) => {
     await requireOwner(keyring, id, name);
+    const { organization } = await keyring.entry(id);
+    const changes = await withIds({ ...options, organization });
     const longestMs =
       options.expires === undefined ? undefined : await longestLifeOf(await keyring.entry(id), options);
     return keyring.configure(id, (entry) => {
       if (options.expires !== undefined) checkExpiry(entry, options.expires, longestMs);
-      return changesOf(options, entry);
+      return changesOf(changes, entry);
     });
   });
   keepRoom(options);

@@ -21,11 +21,12 @@ import {
 import { type GradedQuery, readGradedUsers, type UsersLeftOut } from '../../points/graded-users.ts';
 import { type BoardPolicy, policyOf, readPolicy } from '../../points/policy.ts';
 import type { Store } from '../../store/store.ts';
+import { withIds } from '../process/named-records.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
 import { publishChange, turnOf } from '../process/publish.ts';
 import { type StorageOptions, withStore } from '../process/storage.ts';
 import { addExamples } from '../terminal/examples.ts';
-import { readIdentifier, readInstant, readLine } from '../terminal/options.ts';
+import { readInstant, readLine, readRecord } from '../terminal/options.ts';
 import { countOf, type JsonOption, printResult, remark } from '../terminal/output.ts';
 
 /** How long `recompute` waits for another change to end. */
@@ -36,6 +37,8 @@ interface ExplainOptions extends StorageOptions, JsonOption {
   readonly board: bigint;
   readonly user: bigint;
 }
+
+const BOARD_HELP = 'id, title or LTI id of the board';
 
 export function addPointsCommands(program: Command): void {
   const points = program
@@ -50,13 +53,17 @@ export function addPointsCommands(program: Command): void {
       'List every award and adjustment of one user on one board, with its time, event, rule, week, points and running total, and whether it counted or why not.',
     )
     .addOption(organizationOption('name of the organization'))
-    .requiredOption('--board <id>', 'id of the board', readIdentifier)
-    .requiredOption('--user <id>', 'id of the user', readIdentifier)
+    .requiredOption('--board <board>', BOARD_HELP, readRecord)
+    .requiredOption('--user <user>', 'id or address of the user', readRecord)
     .option('--json', 'print one JSON object')
     .action(async (_options: unknown, command: Command) =>
-      explainPoints(await chooseOrganization(command.optsWithGlobals())),
+      explainPoints(await withIds(await chooseOrganization(command.optsWithGlobals()))),
     );
-  addExamples(explain, [example, `${example} --json`]);
+  addExamples(explain, [
+    example,
+    'corkboard points explain --organization school --board Chemistry --user ada@example.org',
+    `${example} --json`,
+  ]);
   addExportCommand(points);
   addRecomputeCommand(points);
 }
@@ -116,7 +123,7 @@ function addExportCommand(points: Command): void {
       'Write the points of all users on a board to standard output, as a CSV file that the gradebook of a learning management system imports. docs/gradebooks.md describes the columns and how to import them.',
     )
     .addOption(organizationOption('name of the organization'))
-    .requiredOption('--board <id>', 'id of the board', readIdentifier)
+    .requiredOption('--board <board>', BOARD_HELP, readRecord)
     .addOption(
       new Option('--for <system>', 'the system that imports the file').choices(GRADEBOOKS).default('generic'),
     )
@@ -134,7 +141,7 @@ function addExportCommand(points: Command): void {
     .option('--start <time>', 'only points from this time on', readInstant)
     .option('--end <time>', 'only points before this time', readInstant)
     .action(async (_options: unknown, command: Command) =>
-      exportPoints(await chooseOrganization(command.optsWithGlobals())),
+      exportPoints(await withIds(await chooseOrganization(command.optsWithGlobals()))),
     );
   addExamples(command, [
     'corkboard points export --organization school --board 7 --for canvas > grades.csv',

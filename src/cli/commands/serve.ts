@@ -369,8 +369,7 @@ function renderBaseUrls(address: string): string {
   return `${site}Variant A: ${address}/a\nVariant B: ${address}/b\nReference: ${address}/docs`;
 }
 
-const STOPPING =
-  'Stopping when the responses in progress have ended; a second signal stops immediately.';
+const STOPPING = 'Stopping when the responses in progress have ended; a second signal stops immediately.';
 
 /** Waits for SIGINT or SIGTERM; a second one, while responses in progress end, stops at once. */
 async function waitForSignal(): Promise<void> {

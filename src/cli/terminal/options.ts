@@ -11,7 +11,6 @@ import { LATEST_INSTANT_MS, parseInstant } from '../../domain/instant.ts';
 import { nearestName } from '../../domain/nearest-name.ts';
 import { addressOf, isNetwork } from '../../domain/network.ts';
 import { REDACTABLE, type Redaction } from '../../domain/redaction.ts';
-import type { Scope } from '../../domain/scope.ts';
 import { isLmsProperty, LMS_PREFIX } from '../../ingest/fields/schema.ts';
 import type { Expiry, RateLimit } from '../../keys/keyring.ts';
 import { isLimitName, LIMIT_NAMES, LIMITS, type LimitName, type Limits } from '../../server/limits/limits.ts';
@@ -54,7 +53,7 @@ const READS_EMPTY: ReadonlySet<unknown> = new Set([
 /** Readers of lists that do not add a second one to the first. */
 const READS_ONE_LIST: ReadonlySet<unknown> = new Set([
   readBoards,
-  readIdentifiers,
+  readRecords,
   readLmsSplits,
   readNames,
   readNetworks,
@@ -180,18 +179,29 @@ export function readIdentifier(text: string): bigint {
   return id;
 }
 
-/** Comma-separated ids, returned in ascending order without duplicates. Empty text: empty list. */
-export function readIdentifiers(text: string): readonly bigint[] {
-  const ids = new Set(readList(text).map(readIdentifier));
-  return [...ids].sort((one, other) => (one < other ? -1 : 1));
+/** The id of a user or board, or how people name it; `withIds` finds the id. */
+export type RecordName = bigint | { readonly name: string };
+
+export function readRecord(text: string): RecordName {
+  const name = text.trim();
+  if (name === '') throw new InvalidArgumentError('It is empty.');
+  return /^[+-]?\d+$/.test(name) ? readIdentifier(name) : { name };
 }
 
-export function readBoards(text: string): Scope['boards'] {
-  return text === 'all' ? text : readIdentifiers(text);
+/** Comma-separated, each once, ids in ascending order. Empty text: empty list. */
+export function readRecords(text: string): readonly RecordName[] {
+  const records = readList(text).map(readRecord);
+  const ids = records.filter((one) => typeof one === 'bigint');
+  const names = records.filter((one) => typeof one !== 'bigint');
+  return [...[...new Set(ids)].sort((one, other) => (one < other ? -1 : 1)), ...names];
 }
 
-export function readUsers(text: string): Scope['users'] {
-  return text === 'all' || text === 'of-boards' ? text : readIdentifiers(text);
+export function readBoards(text: string): 'all' | readonly RecordName[] {
+  return text === 'all' ? text : readRecords(text);
+}
+
+export function readUsers(text: string): 'all' | 'of-boards' | readonly RecordName[] {
+  return text === 'all' || text === 'of-boards' ? text : readRecords(text);
 }
 
 /** Comma-separated names of fields; `none` redacts nothing. */
