@@ -1,4 +1,4 @@
-/** Asks for a key, checks it with a request, and keeps it for this tab. */
+/** Asks for a key, checks it with a request, and keeps it. */
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react';
 import { ProblemError } from '../../src/client/client.ts';
 import { openApi, troubleOf } from './api/client.ts';
@@ -68,7 +68,8 @@ export function KeyForm({ reason }: { readonly reason: string | undefined }) {
           {isBusy ? 'Signing in…' : 'Sign in'}
         </button>
         <p id={`${id}-note`} className="door-note">
-          The key stays in this tab. It is never part of a URL and is deleted when you close the tab.
+          The key stays in the tabs of the console. It is never part of a URL and is deleted when you close
+          the last tab. Ask your administrator for one, who makes it with <code>corkboard keys create</code>.
         </p>
       </form>
       <p className="door-foot">

@@ -1,7 +1,7 @@
 /** The frame of every page: navigation, the range, the theme, and signing out. */
 import { type ReactNode, useEffect, useRef } from 'react';
 import { useLocation } from 'wouter';
-import { forgetKey } from './api/key.ts';
+import { signOut } from './api/key.ts';
 import { Brand } from './parts/brand.tsx';
 import { PageLink } from './parts/links.tsx';
 import { RangePicker } from './parts/range-picker.tsx';
@@ -65,7 +65,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         <div className="side-foot">
           <p className="side-organization">{whole.data?.organization.name}</p>
           <ThemeSwitch />
-          <button type="button" className="button button-quiet" onClick={() => forgetKey()}>
+          <button type="button" className="button button-quiet" onClick={signOut}>
             Sign out
           </button>
         </div>

@@ -24,7 +24,7 @@ export function describeFlows(): void {
       assert.equal(await page.locator('.door-trouble').textContent(), 'Enter an API key.');
       await page.getByLabel('API key').fill('cork_wrong');
       await page.keyboard.press('Enter');
-      await page.getByText(/key is not known|not a key|unknown/i).waitFor();
+      await page.getByText(/^This is not an API key/).waitFor();
       await page.getByLabel('API key').fill(stand().key);
       await page.keyboard.press('Enter');
       await page.getByRole('heading', { level: 1, name: 'Stack Exchange Demo' }).waitFor();
@@ -34,6 +34,17 @@ export function describeFlows(): void {
       await page.getByRole('button', { name: 'Sign out' }).click();
       await page.getByLabel('API key').waitFor();
       assert.equal(await page.evaluate('Object.values(sessionStorage).join()'), '');
+      await visit.end();
+    });
+
+    it('takes the key of an open tab in a new one, and signs out in both', async () => {
+      const visit = await stand().visit({ isAlone: true });
+      const tab = await visit.page.context().newPage();
+      await tab.goto(`${stand().url}/console/boards`);
+      await tab.getByRole('heading', { level: 1, name: 'Boards' }).waitFor();
+      assert.equal(await tab.evaluate('Object.values(localStorage).join()'), '');
+      await visit.page.getByRole('button', { name: 'Sign out' }).click();
+      await tab.getByLabel('API key').waitFor();
       await visit.end();
     });
 
@@ -140,6 +151,7 @@ export function describeFlows(): void {
       const titles = JSON.parse(await ask('/b/v1/boards')).map(({ title }: { title: string }) => title);
       assert.equal(await firstName(page), titles.sort(new Intl.Collator('en', { numeric: true }).compare)[0]);
       await page.getByRole('searchbox', { name: 'Search boards' }).fill('conlang disc');
+      await page.getByText(`1 of ${titles.length} boards`, { exact: true }).waitFor();
       await page.getByRole('link', { name: 'conlang meta: discussion' }).click();
       await page.getByRole('link', { name: 'Points' }).click();
       const points = JSON.parse(await ask(`/a/v1/board/${BOARD}/points`));

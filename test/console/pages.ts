@@ -165,7 +165,7 @@ export function describePages(): void {
     }
 
     it('with the key form and the range picker have no violations, in both themes', async () => {
-      const visit = await stand().visit({ width: 900, key: undefined });
+      const visit = await stand().visit({ width: 900, key: undefined, isAlone: true });
       visit.forgive(/401 \(Unauthorized\)/);
       const { page } = visit;
       await page.getByLabel('API key').fill('cork_wrong');

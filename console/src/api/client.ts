@@ -7,7 +7,7 @@ import {
   ProblemError,
   type RetryOptions,
 } from '../../../src/client/client.ts';
-import { forgetKey, readKey } from './key.ts';
+import { loseKey, readKey } from './key.ts';
 
 const RETRY: RetryOptions = { retries: 2, firstPauseMs: 1_000, isPassing };
 const PASSING_STATUSES: readonly number[] = [500, 502, 504];
@@ -39,7 +39,7 @@ export function openApi(key = readKey(), retry = RETRY) {
 
 /** Deletes the key after a response with status 401; the key form shows the reason. */
 export function loseRefusedKey(error: unknown): void {
-  if (error instanceof ProblemError && error.status === 401) forgetKey(error.detail);
+  if (error instanceof ProblemError && error.status === 401) loseKey(error.detail);
 }
 
 export interface Trouble {
@@ -56,5 +56,11 @@ export function troubleOf(error: unknown): Trouble {
         : error.message;
     return { title: 'No response', detail };
   }
+  // Its name depends on its content, so an updated server has another one.
+  if (error instanceof TypeError && /module/.test(error.message))
+    return {
+      title: 'This page could not be loaded',
+      detail: 'The server cannot be reached, or it was updated. Try again to load the console anew.',
+    };
   return { title: 'Something went wrong', detail: error instanceof Error ? error.message : String(error) };
 }

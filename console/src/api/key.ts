@@ -1,6 +1,6 @@
 /**
- * The API key: kept only for this tab, never in a URL, deleted when the server refuses it or the
- * user signs out.
+ * The API key: kept only by the tabs of the console, never in a URL, deleted when the server refuses
+ * it or the user signs out. A new tab asks the open ones for it, and nothing is stored for that.
  */
 import { useSyncExternalStore } from 'react';
 
@@ -11,6 +11,17 @@ interface State {
   /** Why the server refused the last key; undefined if it was not refused. */
   readonly reason: string | undefined;
 }
+
+/** What the tabs of one browser tell each other. */
+type Message =
+  | { readonly type: 'wanted' }
+  | { readonly type: 'given'; readonly key: string }
+  | { readonly type: 'forgotten'; readonly key: string };
+
+/** How long a new tab waits for a key. */
+const WAIT_MS = 1_000;
+/** Hidden tabs reply later, so that the key of the tab in sight goes first. */
+const HIDDEN_MS = 200;
 
 const listeners = new Set<() => void>();
 let state: State = { key: sessionStorage.getItem(PLACE) ?? '', reason: undefined };
@@ -27,12 +38,40 @@ export function readKey(): string {
   return state.key;
 }
 
+const tabs = new BroadcastChannel(PLACE);
+let isWaiting = state.key === '';
+
+const tell = (message: Message) => tabs.postMessage(message);
+
+tabs.onmessage = ({ data }: MessageEvent<Message>) => {
+  if (data.type === 'wanted') {
+    const { key } = state;
+    if (key !== '') setTimeout(tell, document.hidden ? HIDDEN_MS : 0, { type: 'given', key });
+  } else if (data.type === 'given') {
+    if (isWaiting && state.key === '') takeKey(data.key);
+  } else if (data.key === state.key) change({ key: '', reason: undefined });
+};
+
+if (isWaiting) {
+  tell({ type: 'wanted' });
+  setTimeout(() => {
+    isWaiting = false;
+  }, WAIT_MS);
+}
+
 export function takeKey(key: string): void {
   change({ key, reason: undefined });
 }
 
-export function forgetKey(reason?: string): void {
+/** After the server has refused the key. */
+export function loseKey(reason: string): void {
   if (state.key !== '') change({ key: '', reason });
+}
+
+/** In all tabs that have it. */
+export function signOut(): void {
+  if (state.key !== '') tell({ type: 'forgotten', key: state.key });
+  change({ key: '', reason: undefined });
 }
 
 export function useKey(): State {

@@ -8,7 +8,7 @@ import type { Column } from '../parts/data-table.tsx';
 import { BoardLink } from '../parts/links.tsx';
 import { SearchedPage } from '../parts/searched-page.tsx';
 import type { Clock } from '../view/clock.ts';
-import { formatCount } from '../view/format.ts';
+import { countFound } from '../view/format.ts';
 import { matches } from '../view/matches.ts';
 import { useInterval, useParameters, useRange } from '../view/use-view.ts';
 
@@ -44,7 +44,7 @@ export function BoardsPage() {
   return (
     <SearchedPage
       title="Boards"
-      note={boards.data && formatCount(boards.data.length, 'board')}
+      note={boards.data && countFound(found.length, boards.data.length, 'board')}
       find="Search boards"
       wanted={wanted}
       onWanted={(q) => change({ q })}

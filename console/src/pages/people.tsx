@@ -7,7 +7,7 @@ import type { Column } from '../parts/data-table.tsx';
 import { nameOf, PersonLink } from '../parts/links.tsx';
 import { SearchedPage } from '../parts/searched-page.tsx';
 import type { Clock } from '../view/clock.ts';
-import { capitalize, formatCount, formatNumber } from '../view/format.ts';
+import { capitalize, countFound, formatNumber } from '../view/format.ts';
 import { matches } from '../view/matches.ts';
 import { useParameters, useRange } from '../view/use-view.ts';
 
@@ -36,7 +36,8 @@ export function PeoplePage() {
     [rows, wanted],
   );
   const count = people.data?.length ?? 0;
-  const note = count >= MOST_LISTED ? `First ${formatNumber(count)} users` : formatCount(count, 'user');
+  const note =
+    count >= MOST_LISTED ? `First ${formatNumber(count)} users` : countFound(found.length, count, 'user');
   return (
     <SearchedPage
       title="Users"

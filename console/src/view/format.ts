@@ -33,6 +33,12 @@ export function formatCount(count: number, one: string, many = `${one}s`): strin
   return `${WHOLE.format(count)} ${count === 1 ? one : many}`;
 }
 
+/** How many of all items a search has found. */
+export function countFound(found: number, all: number, one: string): string {
+  const total = formatCount(all, one);
+  return found === all ? total : `${WHOLE.format(found)} of ${total}`;
+}
+
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function formatWith(instant: string | number, clock: Clock, options: Intl.DateTimeFormatOptions): string {
