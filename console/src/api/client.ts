@@ -60,7 +60,7 @@ export function troubleOf(error: unknown): Trouble {
   if (error instanceof TypeError && /module/.test(error.message))
     return {
       title: 'This page could not be loaded',
-      detail: 'The server cannot be reached, or it was updated. Try again to load the console anew.',
+      detail: 'The server cannot be reached, or it was updated. Try again to load the console.',
     };
   return { title: 'Something went wrong', detail: error instanceof Error ? error.message : String(error) };
 }

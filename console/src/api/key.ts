@@ -1,6 +1,7 @@
 /**
- * The API key: kept only by the tabs of the console, never in a URL, deleted when the server refuses
- * it or the user signs out. A new tab asks the open ones for it, and nothing is stored for that.
+ * The API key: kept only by the tabs of the console, never in a URL, deleted when the server
+ * refuses it or the user signs out. A new tab asks the open ones for it, and nothing is stored for
+ * that.
  */
 import { useSyncExternalStore } from 'react';
 
