@@ -3,20 +3,20 @@
  * deleted when the command ends, or when a signal ends the process. Folders of processes that were
  * killed are deleted when the next folder is created.
  */
-import { lstatSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
+import { lstatSync, mkdtempSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 
 const PREFIX = 'corkboard-import-';
+/** Of a folder that is not locked yet: it gets the other name with its lock. */
+const NEW_PREFIX = 'corkboard-new-';
 /**
  * Held while the folder is in use: SQLite's own lock on an empty file. It ends with the process.
  */
 const LOCK = 'lock';
-/**
- * A folder without a lock that is older than this was left by a process that was killed while
- * creating it.
- */
+/** A folder without a lock that is older than this was left by a process that was killed. */
 const UNFINISHED_MS = 60_000;
 const ENDING_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -31,20 +31,27 @@ let isWatching = false;
 /** The caller must dispose of it. */
 export function openTemporaryFolder(): TemporaryFolder {
   removeLeftovers();
-  for (;;) {
-    const path = mkdtempSync(join(tmpdir(), PREFIX));
-    const lock = tryLock(path);
-    // Another process took it for a leftover and is deleting it.
-    if (lock === undefined) continue;
-    inUse.add(path);
-    return {
-      path,
-      [Symbol.dispose]() {
-        lock.close();
-        rmSync(path, { recursive: true, force: true });
-        inUse.delete(path);
-      },
-    };
+  const made = mkdtempSync(join(tmpdir(), NEW_PREFIX));
+  const lock = new DatabaseSync(join(made, LOCK));
+  lock.exec('BEGIN EXCLUSIVE');
+  const path = join(tmpdir(), `${PREFIX}${basename(made).slice(NEW_PREFIX.length)}`);
+  renameSync(made, path);
+  inUse.add(path);
+  return {
+    path,
+    [Symbol.dispose]() {
+      remove(path, lock);
+      inUse.delete(path);
+    },
+  };
+}
+
+/** Keeps the lock until the folder is gone: otherwise another process would delete it as well. */
+function remove(path: string, lock: DatabaseSync): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } finally {
+    lock.close();
   }
 }
 
@@ -66,38 +73,37 @@ export function removeFoldersOnSignals(): void {
 
 function removeLeftovers(): void {
   for (const name of readdirSync(tmpdir())) {
-    if (!name.startsWith(PREFIX)) continue;
+    const isNew = name.startsWith(NEW_PREFIX);
+    if (!isNew && !name.startsWith(PREFIX)) continue;
     try {
-      removeLeftover(join(tmpdir(), name));
+      removeLeftover(join(tmpdir(), name), isNew);
     } catch {
       // A different process is deleting it at the same time.
     }
   }
 }
 
-function removeLeftover(path: string): void {
+function removeLeftover(path: string, isNew: boolean): void {
   const folder = lstatSync(path);
   // Other users can write to this folder; they could also create a link with such a name.
   if (!folder.isDirectory() || folder.uid !== (process.getuid?.() ?? folder.uid)) return;
-  if (lstatSync(join(path, LOCK), { throwIfNoEntry: false }) === undefined) {
-    if (Date.now() - folder.mtimeMs > UNFINISHED_MS) rmdirSync(path);
+  const isOld = Date.now() - folder.mtimeMs > UNFINISHED_MS;
+  if (isNew) {
+    if (isOld) rmSync(path, { recursive: true, force: true });
     return;
   }
-  const lock = tryLock(path);
-  if (lock === undefined) return;
-  lock.close();
-  rmSync(path, { recursive: true, force: true });
-}
-
-/** Takes the lock of a folder; absent when a different process holds it. */
-function tryLock(path: string): DatabaseSync | undefined {
-  const database = new DatabaseSync(join(path, LOCK), { timeout: 0 });
-  try {
-    database.exec('BEGIN EXCLUSIVE');
-    return database;
-  } catch (error) {
-    database.close();
-    if (error instanceof Error && /locked|unable to open/.test(error.message)) return undefined;
-    throw error;
+  if (lstatSync(join(path, LOCK), { throwIfNoEntry: false }) === undefined) {
+    if (isOld) rmdirSync(path);
+    return;
   }
+  // Does not create the file: its owner may have deleted it just now.
+  const lock = new DatabaseSync(`${pathToFileURL(join(path, LOCK))}?mode=rw`, { timeout: 0 });
+  try {
+    lock.exec('BEGIN EXCLUSIVE');
+  } catch {
+    // A different process holds it.
+    lock.close();
+    return;
+  }
+  remove(path, lock);
 }
