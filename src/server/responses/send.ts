@@ -3,7 +3,6 @@
  * the client reads, and never with a normal end when they are incomplete.
  */
 import type { ServerResponse } from 'node:http';
-import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -308,25 +307,31 @@ let answersUnderWay = 0;
 
 /**
  * Writes a source to its end. While the target takes one chunk, the next one is made, but no
- * further one, because the memory of a chunk is reused for the second chunk after it. Destroys the
- * target on failure.
+ * further one, because the memory of a chunk is reused for the second chunk after it. Ends the
+ * target with the last byte that its header announces: the source may have more to do, such as
+ * keeping what it has made, and a client that has everything may close the connection meanwhile.
+ * Destroys the target on failure.
  */
-async function writeChunks(source: AsyncIterable<Uint8Array>, target: Writable): Promise<void> {
+export async function writeChunks(source: AsyncIterable<Uint8Array>, target: ServerResponse): Promise<void> {
   answersUnderWay += 1;
   try {
+    let left = Number(target.getHeader('content-length') ?? Number.POSITIVE_INFINITY);
     let taken = Promise.resolve();
     for await (const chunk of source) {
       for (let at = 0, part: number; at < chunk.length; at += part) {
         part = Math.max(SMALLEST_PART_BYTES, Math.ceil(PART_BYTES / answersUnderWay));
         await taken;
-        taken = writeChunk(chunk.subarray(at, at + part), target);
+        const bytes = chunk.subarray(at, at + part);
+        taken = writeChunk(bytes, target);
+        left -= bytes.length;
         // Awaited in the next turn; this handler prevents an unhandled rejection in the meantime.
         taken.catch(() => undefined);
+        if (left === 0) target.end();
         await setImmediate();
       }
     }
     await taken;
-    target.end();
+    if (!target.writableEnded) target.end();
     await finished(target, { readable: false });
   } catch (error) {
     target.destroy();
