@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { until } from '../server/stand.ts';
 import { AT_ONCE } from './browser.ts';
 import { ask, askBytes, number, stand } from './shared-stand.ts';
+import { BOARD } from './visit.ts';
 
 const MARCH = 'from=2018-03-01&to=2018-03-31&zone=Europe/Vienna';
 const MARCH_ASKED = 'start=2018-02-28T23:00:00.000Z&end=2018-03-31T22:00:00.000Z';
@@ -45,6 +46,27 @@ export function describeFiles(): void {
         await visit.end();
       });
     }
+
+    it('saves the points of a board for a gradebook, with the same bytes as the API', async () => {
+      const visit = await stand().visit({ path: `/console/boards/${BOARD}/standings?${MARCH}` });
+      const { page } = visit;
+      await page.getByRole('combobox', { name: 'System', exact: true }).selectOption('moodle');
+      await page.getByRole('combobox', { name: 'Grade', exact: true }).selectOption('points');
+      await page.getByRole('textbox', { name: 'Class role' }).fill('student');
+      const saving = page.waitForEvent('download');
+      await page.getByRole('button', { name: 'Download gradebook' }).click();
+      const download = await saving;
+      assert.equal(download.suggestedFilename(), `moodle-board-${BOARD}.csv`);
+      const asked = `for=moodle&value=points&class_role=student&${MARCH_ASKED}`;
+      const expected = await askBytes(`/insights/v1/boards/${BOARD}/gradebook?${asked}`, 'text/csv');
+      assert.ok((await readFile(await download.path())).equals(expected));
+      await page.getByText(`Saved moodle-board-${BOARD}.csv`, { exact: true }).waitFor();
+      await page.getByRole('textbox', { name: 'LMS property with the id' }).fill('nothing');
+      visit.forgive(/403/);
+      await page.getByRole('button', { name: 'Download gradebook' }).click();
+      await page.getByText(/^The file could not be saved: /).waitFor();
+      await visit.end();
+    });
 
     it('streams an export into a chosen file, and discards the file of a cancelled export', async () => {
       const visit = await stand().visit({ path: '/console/events' });

@@ -4,6 +4,7 @@ import type { VariantA } from '../../../src/client/client.ts';
 import type { Participation, Person } from '../api/answers.ts';
 import { useFigures, usePeople, usePointsOfBoard } from '../api/queries.ts';
 import { Distribution } from '../charts/distribution.tsx';
+import { GradebookCard } from '../export/gradebook-card.tsx';
 import { Card, Tile, Tiles } from '../parts/card.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { PageLink, PersonLink } from '../parts/links.tsx';
@@ -39,6 +40,7 @@ export function BoardStandings({ id }: { readonly id: string }) {
         )}
       </Loaded>
       <PointsTable id={id} goal={answer.data?.goal ?? 1} />
+      <GradebookCard board={id} />
     </div>
   );
 }
