@@ -39,27 +39,6 @@ export function readKey(): string {
   return state.key;
 }
 
-const tabs = new BroadcastChannel(PLACE);
-let isWaiting = state.key === '';
-
-const tell = (message: Message) => tabs.postMessage(message);
-
-tabs.onmessage = ({ data }: MessageEvent<Message>) => {
-  if (data.type === 'wanted') {
-    const { key } = state;
-    if (key !== '') setTimeout(tell, document.hidden ? HIDDEN_MS : 0, { type: 'given', key });
-  } else if (data.type === 'given') {
-    if (isWaiting && state.key === '') takeKey(data.key);
-  } else if (data.key === state.key) change({ key: '', reason: undefined });
-};
-
-if (isWaiting) {
-  tell({ type: 'wanted' });
-  setTimeout(() => {
-    isWaiting = false;
-  }, WAIT_MS);
-}
-
 export function takeKey(key: string): void {
   change({ key, reason: undefined });
 }
@@ -69,9 +48,34 @@ export function loseKey(reason: string): void {
   if (state.key !== '') change({ key: '', reason });
 }
 
-/** In all tabs that have it. */
+/** Absent until the tab shares its key. */
+let tabs: BroadcastChannel | undefined;
+
+/** Gives the key to new tabs that ask for it, and asks the open ones if there is none. */
+export function shareKey(): void {
+  const channel = new BroadcastChannel(PLACE);
+  const tell = (message: Message) => channel.postMessage(message);
+  let isWaiting = state.key === '';
+  channel.onmessage = ({ data }: MessageEvent<Message>) => {
+    if (data.type === 'wanted') {
+      const { key } = state;
+      if (key !== '') setTimeout(tell, document.hidden ? HIDDEN_MS : 0, { type: 'given', key });
+    } else if (data.type === 'given') {
+      if (isWaiting && state.key === '') takeKey(data.key);
+    } else if (data.key === state.key) change({ key: '', reason: undefined });
+  };
+  tabs = channel;
+  if (!isWaiting) return;
+  tell({ type: 'wanted' });
+  setTimeout(() => {
+    isWaiting = false;
+  }, WAIT_MS);
+}
+
+/** In all tabs that have the key. */
 export function signOut(): void {
-  if (state.key !== '') tell({ type: 'forgotten', key: state.key });
+  const message: Message = { type: 'forgotten', key: state.key };
+  if (state.key !== '') tabs?.postMessage(message);
   change({ key: '', reason: undefined });
 }
 
