@@ -1,6 +1,6 @@
 /** Files that a user names for output, which may be something other than a file. */
 import type { Stats } from 'node:fs';
-import { realpath, stat } from 'node:fs/promises';
+import { lstat, realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { AppError } from '../domain/app-error.ts';
 
@@ -11,7 +11,10 @@ export interface OutputPlace {
   readonly isStream: boolean;
 }
 
-/** `option` begins the message. Throws `option-malformed` for a folder, a socket or a disk. */
+/**
+ * `option`: what the path is for, in the message. Throws `option-malformed` for a folder, a socket
+ * or a disk.
+ */
 export async function outputPlace(option: string, path: string): Promise<OutputPlace> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
@@ -20,14 +23,15 @@ export async function outputPlace(option: string, path: string): Promise<OutputP
     });
   });
   if (found === undefined) return { path, isStream: false };
-  // Another name of an open file, like /dev/stdout: replacing the file would separate the two.
-  const isOpenFile = /^\/(?:dev|proc)\//.test(resolve(path)) && !found.isDirectory();
-  if (found.isCharacterDevice() || found.isFIFO() || isOpenFile) return { path, isStream: true };
+  if (found.isCharacterDevice() || found.isFIFO()) return { path, isStream: true };
   refuseOtherThanFile(option, path, found);
+  // Another name of an open file, like /dev/stdout: replacing the file would separate the two.
+  const isOpenFile = /^\/(?:dev|proc)\//.test(resolve(path)) && (await lstat(path)).isSymbolicLink();
+  if (isOpenFile) return { path, isStream: true };
   return { path: await realpath(path), isStream: false };
 }
 
-/** Likewise, also for a device or a pipe. */
+/** Likewise, also for a device or a pipe. Whatever else is wrong, opening the file tells. */
 export async function refuseOtherThanFileAt(option: string, path: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found !== undefined) refuseOtherThanFile(option, path, found);

@@ -4,7 +4,16 @@
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
@@ -14,6 +23,7 @@ const folder = temporaryFolder();
 const data = join(folder, 'data');
 const school = ['--organization', 'school', '--data', data];
 const users = join(folder, 'users.csv');
+const NO_DEV = existsSync('/dev/shm') ? false : 'there is no /dev/shm';
 const IS_ROOT = process.getuid?.() === 0;
 
 /** What can be made at a path. Only root can make a device, or destroy one. */
@@ -133,6 +143,16 @@ describe('import --skip-invalid', () => {
     assert.equal((await importInto(link)).code, 0);
     assert.ok(lstatSync(link).isSymbolicLink());
     assert.equal(JSON.parse(readFileSync(file, 'utf8')).line, 3);
+  });
+
+  it('replaces a file in /dev like any other, and adds to an open file', { skip: NO_DEV }, async (t) => {
+    const file = join('/dev/shm', `corkboard-${process.pid}`);
+    const open = `${file}-open`;
+    t.after(() => [file, open].forEach((path) => void rmSync(path, { force: true })));
+    symlinkSync(file, open);
+    for (const path of [file, file, open]) assert.equal((await importInto(path)).code, 0);
+    assert.ok(lstatSync(open).isSymbolicLink());
+    assert.equal(readFileSync(file, 'utf8').trimEnd().split('\n').length, 2);
   });
 
   it('writes nothing in a dry run, and still refuses what it could not write', async () => {
