@@ -9,6 +9,7 @@ const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 const ID_LENGTH = 12;
 /** 32 characters of 5 bits: 160 random bits. */
 const SECRET_LENGTH = 32;
+const CHECKSUM_LENGTH = 8;
 
 const KEY_ID = /^[a-z2-7]{12}$/;
 const KEY = /^cork_([a-z2-7]{12})_([a-z2-7]{32})_([0-9a-f]{8})$/;
@@ -19,9 +20,10 @@ export interface KeyParts {
   readonly key: string;
 }
 
+const KEY_LENGTH = 'cork_'.length + ID_LENGTH + '_'.length + SECRET_LENGTH + '_'.length + CHECKSUM_LENGTH;
+
 /** The advice for a text that does not have the format or the checksum. */
-export const NOT_A_KEY =
-  'This is not an API key: a key begins with "cork" and has 59 characters. Check that it was copied whole.';
+export const NOT_A_KEY = `This is not an API key: a key begins with "cork" and has ${KEY_LENGTH} characters. Check that it was copied whole.`;
 
 /** A new key with a new id. */
 export function makeKey(): KeyParts {
@@ -52,7 +54,7 @@ export function concealKeys(text: string): string {
 }
 
 function checksumOf(body: string): string {
-  return crc32(body).toString(16).padStart(8, '0');
+  return crc32(body).toString(16).padStart(CHECKSUM_LENGTH, '0');
 }
 
 // 32 divides 256, so the remainder is as uniform as the byte.

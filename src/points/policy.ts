@@ -154,9 +154,9 @@ function readBoardPolicy(members: ReadonlyMap<string, Member>, inherited: BoardP
   const score = members.get('participationScore');
   const week = weekStarts ? readWeek(weekStarts, inherited.weekStarts) : inherited.weekStarts;
   const most = weeklyMaximum ? readWeeklyMaximum(weeklyMaximum) : inherited.weeklyMaximum;
-  const said = weekStarts ?? weeklyMaximum;
-  if (said !== undefined && most !== undefined && zoneOf(week.zone) === undefined)
-    refuse(said, `has weeks of the time zone "${week.zone}"; expected ${expectedZone(week.zone)}`);
+  const chooses = weekStarts ?? weeklyMaximum;
+  if (chooses !== undefined && most !== undefined && zoneOf(week.zone) === undefined)
+    refuse(chooses, `has weeks of the time zone "${week.zone}"; expected ${expectedZone(week.zone)}`);
   return {
     rules: rules ? readElements(rules).map(readRule) : inherited.rules,
     goal: goal ? readInteger(goal, 1) : inherited.goal,

@@ -73,7 +73,10 @@ export interface KnownUser {
   readonly email: string;
 }
 
-/** Who `forgetUsers` would erase, and how many events. Throws `not-found`. Publishes nothing. */
+/**
+ * Who `forgetUsers` would erase, in the order of `ids`, and the number of their events. Throws
+ * `not-found` and the errors of a publication. Publishes nothing.
+ */
 export async function previewForgetting(
   store: Store,
   organization: string,
@@ -81,8 +84,7 @@ export async function previewForgetting(
   options: PublicationOptions,
 ): Promise<{ readonly users: readonly KnownUser[]; readonly erased: number }> {
   const { name } = await store.organization(organization);
-  await checkKnown(store, name, ids);
-  const users = await readUsers(store, name, new Set(ids));
+  const users = await readUsers(store, name, ids);
   const publication = await store.beginPublication(name, options);
   try {
     await stageErasures(publication, ids);
@@ -119,32 +121,34 @@ async function stageErasures(publication: Publication, ids: readonly bigint[]): 
   });
 }
 
+function refuseUnknown(organization: string, id: bigint): never {
+  throw new AppError('not-found', `${organization} has no user ${id}.`);
+}
+
 async function checkKnown(store: Store, name: string, ids: readonly bigint[]): Promise<void> {
   const dataset = await store.openDataset(name);
   try {
     for (const id of ids) {
       const user = await dataset?.findUser(FULL_SCOPE, { by: 'id', value: id });
-      if (user === undefined) throw new AppError('not-found', `${name} has no user ${id}.`);
+      if (user === undefined) refuseUnknown(name, id);
     }
   } finally {
     await dataset?.close();
   }
 }
 
-async function readUsers(
-  store: Store,
-  name: string,
-  ids: ReadonlySet<bigint>,
-): Promise<readonly KnownUser[]> {
+/** In the order of `ids`. Throws `not-found`. */
+async function readUsers(store: Store, name: string, ids: readonly bigint[]): Promise<readonly KnownUser[]> {
   const dataset = await store.openDataset(name);
-  const users: KnownUser[] = [];
+  const wanted = new Set(ids);
+  const users = new Map<bigint, KnownUser>();
   try {
     for await (const batch of dataset?.records('users') ?? []) {
       for (const [at, id] of batch.id.entries()) {
-        if (ids.has(id)) users.push({ id, name: batch.name.at(at), email: batch.email.at(at) });
+        if (wanted.has(id)) users.set(id, { id, name: batch.name.at(at), email: batch.email.at(at) });
       }
     }
-    return users;
+    return ids.map((id) => users.get(id) ?? refuseUnknown(name, id));
   } finally {
     await dataset?.close();
   }

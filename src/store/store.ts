@@ -318,11 +318,14 @@ export type Changes = Readonly<Record<RecordKind, Change>>;
 
 export type Preview = Pick<Outcome, 'changes' | 'erased' | 'overdue'>;
 
+/** How many changes of points are listed. */
+export const LISTED_CHANGES = 10;
+
 /** Users on boards whose points are others than before. */
 export interface PointsChanges {
   readonly users: number;
   readonly boards: number;
-  /** The ten largest changes. */
+  /** The first `LISTED_CHANGES`, the largest change of the total first. */
   readonly largest: readonly PointsChange[];
 }
 

@@ -133,6 +133,20 @@ describe('organizations configure --policy', () => {
     assert.equal(remarked.stderr, 'No event is course.completed yet: until then, its rule earns nothing.\n');
   });
 
+  it('says with --dry-run that nothing changes without data, and for rules alone', async () => {
+    const place = ['--data', join(folder, 'no-data')];
+    await runJson(['organizations', 'create', 'school', ...place]);
+    ruled(['pin.created', 20]);
+    assert.match(
+      (await configure(place, '--dry-run')).stdout,
+      /^The points of all users would stay the same\.\n/,
+    );
+    const words = ['organizations', 'configure', 'school', '--keep-events', '30d', '--dry-run', ...place];
+    assert.deepEqual(await runJson(words), { dryRun: true, points: null });
+    const { keptEvents, version } = await runJson(['organizations', 'show', 'school', ...place]);
+    assert.deepEqual([keptEvents, version], [null, null]);
+  });
+
   it('shows with --dry-run whose points change, and names the setting in the history', async () => {
     const place = await newPlace('points');
     const before = await versionsIn(place);

@@ -3,13 +3,13 @@ import { type ReactNode, useState } from 'react';
 import type { InsightsClient } from '../../../src/client/client.ts';
 import { MEDIA_TYPES } from '../../../src/client/media-types.ts';
 import { loseRefusedKey, openApi, troubleOf } from '../api/client.ts';
-import { Card } from '../parts/card.tsx';
+import { Card, Options } from '../parts/card.tsx';
 import { useRange } from '../view/use-view.ts';
 import { openSink } from './sink.ts';
 
-type Options = Parameters<InsightsClient['gradebook']>[0];
-type System = NonNullable<Options['for']>;
-type Value = NonNullable<Options['value']>;
+type Asked = Parameters<InsightsClient['gradebook']>[0];
+type System = NonNullable<Asked['for']>;
+type Value = NonNullable<Asked['value']>;
 
 const SYSTEMS: readonly (readonly [System, string])[] = [
   ['canvas', 'Canvas'],
@@ -93,11 +93,7 @@ function Select<T extends string>({
     <label className="field">
       {name}
       <select className="input" value={value} onChange={(event) => onChange(event.target.value as T)}>
-        {options.map(([option, title]) => (
-          <option key={option} value={option}>
-            {title}
-          </option>
-        ))}
+        <Options options={options} />
       </select>
     </label>
   );

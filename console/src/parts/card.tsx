@@ -98,12 +98,21 @@ export function Choice<T extends string>({
     <label className="choice">
       <span className="unseen">{name}</span>
       <select value={value} onChange={(event) => onChange(event.target.value as T)}>
-        {options.map(([option, title]) => (
-          <option key={option} value={option}>
-            {title}
-          </option>
-        ))}
+        <Options options={options} />
       </select>
     </label>
   );
+}
+
+/** The entries of a `select`. */
+export function Options({
+  options,
+}: {
+  readonly options: readonly (readonly [value: string, title: string])[];
+}) {
+  return options.map(([value, title]) => (
+    <option key={value} value={value}>
+      {title}
+    </option>
+  ));
 }

@@ -11,7 +11,7 @@ import type { Store } from '../../store/store.ts';
 import { checkFollow, type FollowWords, follow } from '../process/follow.ts';
 import { printFormats, readAs, readPaths, readStream } from '../process/import-formats.ts';
 import { checkMemory, checkRoom } from '../process/import-room.ts';
-import { checkNewOrganization, type NewOrganizationOptions } from '../process/new-organization.ts';
+import { CREATE, checkNewOrganization, type NewOrganizationOptions } from '../process/new-organization.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
 import { tellOverdue } from '../process/publish.ts';
 import {
@@ -103,7 +103,7 @@ export function addImportCommand(program: Command): void {
         'comma-separated kinds of records of which the files contain all: published ones that they lack are deleted',
       ).argParser(readReplaced),
     )
-    .option('--create', 'the organization may be new, also if its name is similar to that of another')
+    .option(...CREATE)
     .option('--dry-run', 'check everything, publish nothing')
     .option(
       '--follow',

@@ -6,6 +6,7 @@ import { readPolicy } from '../../points/policy.ts';
 import type {
   OrganizationEntry,
   Period,
+  PointsChanges,
   PublicationOptions,
   RuleChanges,
   Settings,
@@ -238,7 +239,10 @@ async function configureOrganization(name: string, options: SettingOptions): Pro
     if (changes.policy !== undefined) await checkKinds(store, name, changes.policy, options.yes === true);
     const cause = { command: 'organizations configure', settings: Object.keys(changes) };
     const turn = { ...turnOf(name, WAIT_MS), cause };
-    if (options.dryRun === true) return await tryChanges(store, name, turn, changes, options);
+    if (options.dryRun === true) {
+      const points = changesSettings ? await tryChanges(store, name, turn, changes) : undefined;
+      return printTried(points, options);
+    }
     if (changesSettings)
       await publishChange(store, name, turn, (publication) => publication.changeSettings(changes));
     if (Object.keys(rules).length > 0) await store.changeRules(name, rules);
@@ -246,25 +250,28 @@ async function configureOrganization(name: string, options: SettingOptions): Pro
   });
 }
 
+/** Throws the errors of a publication, and `settings-refused`. Changes nothing. */
 async function tryChanges(
   store: Store,
   name: string,
   turn: PublicationOptions,
   changes: Partial<Settings>,
-  options: JsonOption,
-): Promise<void> {
+): Promise<PointsChanges | undefined> {
   const publication = await store.beginPublication(name, turn);
   try {
     publication.changeSettings(changes);
     await checkChange(publication);
-    const points = await publication.previewPoints();
-    printResult(options, { dryRun: true, points }, () => {
-      const result = 'Everything is valid; nothing was changed (dry run).';
-      return points === undefined ? result : `${renderPointsChanges(points)}\n\n${result}`;
-    });
+    return await publication.previewPoints();
   } finally {
     await publication.discard();
   }
+}
+
+function printTried(points: PointsChanges | undefined, options: JsonOption): void {
+  printResult(options, { dryRun: true, points }, () => {
+    const result = 'Everything is valid; nothing was changed (dry run).';
+    return points === undefined ? result : `${renderPointsChanges(points)}\n\n${result}`;
+  });
 }
 
 /** A valid policy; empty for the default policy. Throws `policy-malformed`, `file-unreadable`. */

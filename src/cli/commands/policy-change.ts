@@ -2,7 +2,7 @@
 import { AppError } from '../../domain/app-error.ts';
 import { readPolicy } from '../../points/policy.ts';
 import { unknownKinds } from '../../points/unknown-kinds.ts';
-import type { PointsChanges, Store } from '../../store/store.ts';
+import { LISTED_CHANGES, type PointsChanges, type Store } from '../../store/store.ts';
 import { countOf, remark, renderTable } from '../terminal/output.ts';
 
 /**
@@ -37,6 +37,6 @@ export function renderPointsChanges({ users, boards, largest }: PointsChanges): 
   ]);
   const heading = ['BOARD', 'USER', 'POINTS', 'NEW POINTS', 'SCORE', 'NEW SCORE'];
   const what = `The points of ${countOf(users, 'user')} on ${countOf(boards, 'board')} would change`;
-  const isAll = rows.length < 10;
+  const isAll = rows.length < LISTED_CHANGES;
   return `${what}${isAll ? ':' : '. The largest changes:'}\n\n${renderTable(heading, rows)}`;
 }

@@ -4,7 +4,7 @@ import type { ImportReport } from '../../ingest/import.ts';
 import type { Missing, Pulled } from '../../pull/pull.ts';
 import { organizationDigest } from '../../store/organization-digest.ts';
 import { isUnknown } from '../../store/organization-name.ts';
-import { checkNewOrganization, type NewOrganizationOptions } from '../process/new-organization.ts';
+import { CREATE, checkNewOrganization, type NewOrganizationOptions } from '../process/new-organization.ts';
 import { chooseOrganization, organizationOption } from '../process/organization-choice.ts';
 import { withOwnPullFolder } from '../process/pull-folder.ts';
 import {
@@ -46,7 +46,7 @@ export function addPullCommand(program: Command): void {
     .addOption(organizationOption('organization here; created if it does not exist'))
     .addOption(keyFileOption(KEY_VARIABLE))
     .addOption(keyInputOption())
-    .option('--create', 'the organization may be new, also if its name is similar to that of another')
+    .option(...CREATE)
     .option('--json', 'print one JSON object')
     .action(async (url: string, _options: unknown, command: Command) => {
       checkSourceUrl(url);

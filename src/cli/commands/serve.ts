@@ -222,10 +222,11 @@ async function serveData(options: ServeOptions): Promise<void> {
   await untilSignal(server);
 }
 
-/** How to begin, if there is nothing to serve yet. */
+/** How to begin, if there is nothing to serve yet. A failure must not end the server. */
 async function firstSteps(options: ServeOptions): Promise<readonly string[]> {
-  const organizations = await withNewStore(options, (store) => store.organizations());
-  if (organizations.length > 0) return [];
+  const reading = withNewStore(options, (store) => store.organizations());
+  const organizations = await reading.catch(() => undefined);
+  if (organizations?.length !== 0) return [];
   const place = options.database ? 'the database' : `the data folder ${options.data}`;
   return [
     '',

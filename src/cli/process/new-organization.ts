@@ -5,6 +5,12 @@ import type { Store } from '../../store/store.ts';
 import { remark } from '../terminal/output.ts';
 import { isConfirmed } from '../terminal/prompt.ts';
 
+/** The flags and the description of the option. */
+export const CREATE = [
+  '--create',
+  'the organization may be new, also if its name is similar to that of another',
+] as const;
+
 export interface NewOrganizationOptions {
   readonly organization: string;
   readonly dryRun?: boolean;

@@ -1,10 +1,8 @@
 /** How a publication changes points. */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { PointsChanges } from '../../store.ts';
+import { LISTED_CHANGES, type PointsChanges } from '../../store.ts';
 import { bigint, text } from '../../stored-values.ts';
 import { fillTemporary, runRows } from '../database.ts';
-
-const LARGEST = 10;
 
 /** Changes the points with `change`, and compares those of all pairs before and after it. */
 export async function changesOfPoints(
@@ -15,7 +13,7 @@ export async function changesOfPoints(
   await change();
   await fillTemporary(connection, 'changed_standings', CHANGED);
   const [counts] = await runRows(connection, COUNTS);
-  const rows = await runRows(connection, `${SELECT_LARGEST} LIMIT ${LARGEST}`);
+  const rows = await runRows(connection, `${SELECT_LARGEST} LIMIT ${LISTED_CHANGES}`);
   return {
     users: Number(counts?.[0]),
     boards: Number(counts?.[1]),
